@@ -21,6 +21,7 @@ from pipelines.planning.days_ahead import FLEET_DAYS
 
 SPANS = {"3 weeks": FLEET_DAYS, "13 months": HISTORY_DAYS}
 """Days of history in the chart of page Days ahead, by the label of the choice."""
+YEAR = pd.Timedelta(weeks=52)
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
@@ -63,7 +64,17 @@ def grid_html(city: str, freshness: Freshness) -> str:
     depots = ranked(city, freshness)
     shown = {"": city} | {each: each for each in depots["city"].unique()}
     names = {key: day_names(own, freshness) for key, own in shown.items()}
-    return html_grids.fleet_grid(depots, names)
+    events = queries.fleet_events(freshness, HISTORY_DAYS)
+    days = pd.to_datetime(depots["target_on"].unique())
+    of_year = events[events["day_on"].isin(days - YEAR)].assign(
+        day_on=lambda rows: rows["day_on"] + YEAR
+    )
+    # Those of single cities would take lines that nobody reads.
+    n_here = depots["city"].nunique()
+    in_cities = of_year.groupby(["day_on", "what"])["city"].transform("nunique")
+    of_all = of_year if city else of_year[in_cities == n_here]
+    before = brief.day_names(of_all, n_here, city)
+    return html_grids.fleet_grid(depots, names, before)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -90,10 +101,10 @@ def show_day_names(names: Mapping[pd.Timestamp, str], days: pd.Series) -> None:
             st.caption(formatting.escape_markdown(f"▲ {listed}."))
 
 
-def show_last_week(city: str, days: pd.Series, freshness: Freshness) -> None:
-    """Shows 'Last week had Pay Day.': the names of the seven days before `days`, if any."""
-    if names := names_of_last_week(day_names(city, freshness), days.min()):
-        st.caption(formatting.escape_markdown(f"Last week had {names}."))
+def last_week_note(city: str, days: pd.Series, freshness: Freshness) -> str:
+    """'vs last week: that week had Pay Day.', by the seven days before `days`; '' for no names."""
+    names = names_of_last_week(day_names(city, freshness), days.min())
+    return f"vs last week: that week had {names}." if names else ""
 
 
 def names_of_last_week(names: Mapping[pd.Timestamp, str], first: pd.Timestamp) -> str:

@@ -15,7 +15,7 @@ from dashboard.text import formatting, plan_summaries, summaries
 
 MAX_DEPOTS = 200
 """Most depots in the list; the box above it finds every depot."""
-URGENT, WEEK, ERROR = "To check first", "Vs last week", "Off by"
+URGENT, WEEK, ERROR = "Late orders", "Vs last week", "Off by"
 SORT_ORDERS = (URGENT, WEEK, ERROR)
 """Sort orders of the list; the first is the default."""
 
@@ -27,7 +27,7 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
       depots: `queries.depots`.
       freshness: Freshness of the forecast; without a forecast the list has names only.
     """
-    numbers = pd.DataFrame()
+    numbers, last_week = pd.DataFrame(), ""
     if freshness.origin_on is None:
         missing = "No forecast has been made yet, so the list has names alone."
         follows = first_forecast.what_follows(freshness.champion)
@@ -50,7 +50,7 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         short = plan_summaries.short_depots(plan.depots, days)
         with answer:
             widgets.answer(f"{short} {missing}".strip())
-        days_ahead.show_last_week(city, plan.cities["target_on"], freshness)
+        last_week = days_ahead.last_week_note(city, days["target_on"], freshness)
         depots = _in_order(depots, numbers, order)
         page_head.save_as_excel(
             "depots", lambda: workbook.depot_sheets(depots, numbers), freshness
@@ -63,8 +63,7 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         late = "Late orders: in all days ahead, after the moves between depots that Plan proposes. "
         st.caption(
             f"{late * (html_grids.LATE in numbers)}Off by: + is a forecast too high. Outside: orders outside the "
-            "80\N{NO-BREAK SPACE}% band. To check first: depots with missing data, then those with most "
-            "late orders."
+            f"80\N{NO-BREAK SPACE}% band. {last_week}"
         )
 
 
@@ -84,11 +83,7 @@ def _in_order(depots: pd.DataFrame, numbers: pd.DataFrame, order: str) -> pd.Dat
 def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
     """The numbers that `html_grids.depots` shows."""
     assert freshness.last_on is not None, "requires known demand"
-    plan = van_plan.fleet_plan(freshness)
-    week = days_ahead.rank(plan.depots)
-    # No order is late in a city whose vans are not known, as on page Plan.
-    is_known = week["city"].isin(plan.cities.dropna(subset=["vans"])["city"])
-    week = week.assign(undelivered=week["undelivered"].where(is_known, 0.0))
+    week = days_ahead.rank(van_plan.fleet_plan(freshness).depots)
     orders, short, late = (
         week.pivot(index="depot_id", columns="target_on", values=name)
         for name in ("point", "short", "undelivered")

@@ -14,8 +14,9 @@ from dashboard.queries.scores import SCORED_DAYS
 from dashboard.tables import display_tables
 from dashboard.tables.workbook import Sheets
 from dashboard.text import formatting, summaries
+from pipelines.planning.days_ahead import FLEET_DAYS
 
-MAX_DEPOTS, MAX_WORST = 50, 5
+MAX_DEPOTS, MAX_WORST, MAX_WORST_DAYS = 50, 8, 5
 """Most rows of a long table (Excel has them all), and of the two "furthest off" tables."""
 
 
@@ -32,6 +33,21 @@ def last_day(
     names = days_ahead.day_names(scope.city, freshness)
     occasions = names.get(pd.Timestamp(day_on), "")
     return here, summaries.last_day_sentence(here, day_on, today, occasions)
+
+
+def neighbours(day_on: date, first_on: date, newest_on: date) -> None:
+    """Links to the scored days before and after a day, as far as page Accuracy offers them."""
+    first_on = max(first_on, newest_on - (FLEET_DAYS - 1) * formatting.A_DAY)
+    chosen = st.query_params.to_dict()
+    with st.container(horizontal=True, key="neighbours"):
+        for sign, day in (
+            ("‹", day_on - formatting.A_DAY),
+            ("›", day_on + formatting.A_DAY),
+        ):
+            if first_on <= day <= newest_on:
+                address = formatting.link("accuracy", **chosen | {"period": f"{day}"})
+                name = [sign, formatting.day(day)][:: 1 if sign == "‹" else -1]
+                widgets.note(" ".join(name), address)
 
 
 def show(

@@ -64,8 +64,8 @@ def on_the_way(
         number = {each: formatting.orders(row[each]) for each in today.CITY_COLUMNS[4:]}
         takes = f" At today's pace about {day['at_pace']:,} are needed, not {day['needed']:,}."
         sentences[row["target_on"].date()] = (
-            f"on the way to {number['estimate']} orders ({number['p10']} to {number['p90']}). The "
-            f"vans are still those for the planned {number['forecast']}."
+            f"about {number['estimate']} orders by the end of the day ({number['p10']} to "
+            f"{number['p90']}). The vans are still those for the planned {number['forecast']}."
             f"{takes * (day['at_pace'] != day['needed'])}"
         )
     return sentences
@@ -74,7 +74,7 @@ def on_the_way(
 def depot_so_far(
     depot: str, planned: pd.DataFrame, now: datetime, freshness: Freshness
 ) -> str:
-    """'Today so far: 301 orders by 10:20 local, 205 expected; on the way to 720 (650 to 790).'.
+    """'Today so far: 301 orders by 10:20 local, 205 expected; about 720 by the end (650 to 790).'.
 
     As of a `clock`; '' without data. `planned` is `Plan.depots`; vans that lack are told, too.
     """
@@ -116,7 +116,7 @@ def _on_the_way(depot: Mapping[Hashable, Any]) -> str:
     total, low, high = (
         formatting.orders(depot[n]) for n in ("estimate", "low", "high")
     )
-    return f"on the way to {total} ({low} to {high})"
+    return f"about {total} by the end of the day ({low} to {high})"
 
 
 def _until(row: Mapping[Hashable, Any]) -> str:
@@ -176,12 +176,12 @@ def _off_with_vans(so_far: pd.DataFrame, planned: pd.DataFrame) -> pd.DataFrame:
 def _vans_at_pace(depot: Mapping[Hashable, Any]) -> str:
     vans, own = formatting.count(depot["at_pace"], "van"), depot["vans"]
     of_own = f" of its {own:,.0f}" if own > depot["allocated"] else ""
-    return f"needs about {vans}, {depot['allocated']:,}{of_own} planned"
+    return f"needs about {vans}; planned: {depot['allocated']:,}{of_own}"
 
 
 def _table(cities: pd.DataFrame) -> str:
     """The running day by city as a table; each city links to its plan."""
-    heads = ("So far", "Expected by then", "On the way\N{NO-BREAK SPACE}to", "Forecast")
+    heads = ("So far", "Expected by then", "By the end", "Forecast")
     rows = []
     for city in cities.to_dict("records"):
         # The fleet may span time zones, so its row has no local time.

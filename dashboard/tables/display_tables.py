@@ -50,8 +50,8 @@ FRACTIONS = {
     "override_mape", "wape",
 }  # fmt: skip
 MISSES_NOTE = (
-    "Off by: the model's last forecast less the actual orders; + is too high. Explained are days "
-    "outside the 80\N{NO-BREAK SPACE}% band, and those that planners changed."
+    "Off by: the model's last forecast less the actual orders; + is too high. Noted are days outside "
+    "the 80\N{NO-BREAK SPACE}% band, and those that planners changed."
 )
 OCCASION = "Holiday or event"
 MANY_DAYS = 6
@@ -106,8 +106,16 @@ def accuracy(scores: pd.DataFrame, grain: str, heading: str) -> pd.DataFrame:
 def accuracy_by_week(scores: pd.DataFrame) -> pd.DataFrame:
     """Weeks of `queries.accuracy`, newest first; the newest week may be incomplete."""
     weeks = scores[scores["grain"] == "week"].sort_values("day_on", ascending=False)
-    named = weeks.assign(week="from " + weeks["day_on"].map(formatting.day))
-    return accuracy(named, "week", "Week")
+    days = scores.loc[scores["grain"] == "day", "day_on"]
+    named = [
+        formatting.day_range(
+            *days[days.between(monday, monday + 6 * formatting.A_DAY)].agg(
+                ["min", "max"]
+            )
+        )
+        for monday in weeks["day_on"]
+    ]
+    return accuracy(weeks.assign(week=named), "week", "Week")
 
 
 def accuracy_measures(scores: pd.DataFrame) -> pd.DataFrame:
@@ -198,10 +206,10 @@ def largest_errors(result: pd.DataFrame) -> pd.DataFrame:
         result.assign(
             error=error,
             error_share=error / result["actual"].where(result["actual"] > 0),
-            explanation=[_explanation(row, day) for row, day in rows],
+            note=[_note(row, day) for row, day in rows],
         ),
-        "target_on", *result.columns.intersection(["name"]), "point", "actual", "error", "error_share", "explanation",
-        point="Forecast", explanation="Explanation",
+        "target_on", *result.columns.intersection(["name"]), "point", "actual", "error", "error_share", "note",
+        point="Forecast",
     )  # fmt: skip
 
 
@@ -280,21 +288,22 @@ def past_occasions(days: pd.DataFrame) -> pd.DataFrame:
     )[::-1]
 
 
-def _explanation(row: Mapping[Hashable, Any], notes: list[str]) -> str:
+def _note(row: Mapping[Hashable, Any], notes: list[str]) -> str:
+    """'Outside the band, Black Friday', 'Ann set 515: “Fair”'; '' within the band."""
     if not pd.isna(row["override_orders"]):
         reason = formatting.quoted(row["override_reason"])
         orders = formatting.orders(row["override_orders"])
-        notes = [f"{row['made_by']} set {orders}: {reason}", *notes]
+        first = f"{row['made_by']} set {orders}: {reason}"
     elif row["p10"] <= row["actual"] <= row["p90"]:
         return ""
-    if notes:
-        return ", ".join(notes)
-    if row["basis"] == "cold_start":
-        return "No history"
-    if row["same_side"] < MANY_DAYS:
-        return "Outside the band"
-    side = "low" if row["point"] < row["actual"] else "high"
-    return f"Also too {side} on {row['same_side']} of the 7 days before"
+    elif row["basis"] == "cold_start":
+        first = "No history"
+    elif row["same_side"] < MANY_DAYS:
+        first = "Outside the band"
+    else:
+        side = "low" if row["point"] < row["actual"] else "high"
+        first = f"Also too {side} on {row['same_side']} of the 7 days before"
+    return ", ".join([first, *notes])
 
 
 def override_accuracy(result: pd.DataFrame) -> pd.DataFrame:
@@ -326,7 +335,7 @@ def decided_days(days: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     """Display table of decided days of `Plan.cities`, with vans still short; times in `zone`."""
     rows = days.to_dict("records")
     words = [
-        decision_words(row)
+        formatting.display_name(decision_words(row))
         + (f"; {plan_summaries.shortage_in_words(row)}" if row["lacking"] else "")
         for row in rows
     ]

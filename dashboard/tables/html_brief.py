@@ -81,8 +81,8 @@ def _caution(estimated: Sequence[str]) -> str:
         return ""
     links = [_link(plan_link(city, form="settings"), city) for city in estimated]
     return (
-        f"<p><small>Vans are estimated in {formatting.listed(links, MAX_CITIES, 'cities')}: "
-        "choose a city to set its vans and orders per van.</small></p>"
+        "<p><small>Vans are estimates. Set your own: "
+        f"{formatting.listed(links, MAX_CITIES, 'cities')}.</small></p>"
     )
 
 
@@ -91,7 +91,8 @@ def _item(decision: Decision) -> str:
     severe = " severe" if decision.is_severe else ""
     places = "".join(_link(address, name) for name, address in decision.places)
     cities = f'<span class="places">{places}</span>' if places else ""
-    css_class = ' class="decided"' if decision.is_decided else ""
+    css_class = ' class="decided"' * decision.is_decided
+    css_class = ' class="covered"' if decision.is_covered else css_class
     link = _link(decision.link, decision.text, decision.about)
     return (
         f'<li{css_class}><b class="{kind.lower()}{severe}">{kind}</b>'

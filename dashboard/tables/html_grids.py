@@ -38,13 +38,18 @@ DAY_STATES = {
 """Sign and meaning of each state of `queries.calendar`."""
 
 
-def fleet_grid(depots: pd.DataFrame, names: Mapping[str, DayNames] = NO_NAMES) -> str:
+def fleet_grid(
+    depots: pd.DataFrame,
+    names: Mapping[str, DayNames] = NO_NAMES,
+    names_before: DayNames = NO_NAMES,
+) -> str:
     """Depots × days with whole orders; darker cells are a depot's busier days.
 
     Args:
       depots: As `days_ahead.ranked` returns it, in its order; not empty.
       names: Holidays and events by city and day, shown below the city's totals; those of all
         cities ('') are marked in the column heads.
+      names_before: Those of all these cities 52 weeks before each day.
     """
     n_cities = depots["city"].nunique()
     max_depots = MAX_DEPOTS_OF_ONE_CITY if n_cities == 1 else MAX_DEPOTS
@@ -65,6 +70,7 @@ def fleet_grid(depots: pd.DataFrame, names: Mapping[str, DayNames] = NO_NAMES) -
     ]
     if len(bodies) > 1:
         bodies.insert(0, [_city_totals(ALL_CITIES, depots, days, {})])
+    bodies[0][1:1] = _last_year(depots, days, names_before)
     name = "Planned orders by depot and day"
     return html_tables.grid("hf-fleet", name, "Depot", heads, *bodies)
 
@@ -202,8 +208,7 @@ def _city(
     """A city's totals, its first depots, and the notice with the number of others."""
     depot_ids = depots["depot_id"].unique()
     shown = depots[depots["depot_id"].isin(depot_ids[:limit])].to_dict("records")
-    city = html_tables.city_name(str(depots["city"].iloc[0]))
-    name = f"{city}<small>vans and drivers</small>"
+    name = html_tables.city_name(str(depots["city"].iloc[0]), about="plan vans")
     lines = [_city_totals(name, depots, days, names)]
     lines += [
         _depot(list(own), days) for _, own in groupby(shown, itemgetter("depot_id"))
@@ -217,6 +222,25 @@ def _city_totals(name: str, depots: pd.DataFrame, days: Days, names: DayNames) -
     """The row of some depots' planned totals, with the `names` of days; `name` is HTML."""
     totals = depots.groupby("target_on")["part"].sum()
     change = formatting.signed_percent(summaries.change(depots), 0)
+    return _sums(name, totals, days, names, change)
+
+
+def _last_year(depots: pd.DataFrame, days: Days, names: DayNames) -> list[str]:
+    """The row of some depots' orders 52 weeks before, with the `names` of those days; [] if unknown."""
+    before = depots.dropna(subset=["year_before"])
+    if before.empty:
+        return []
+    known, every = (rows["depot_id"].nunique() for rows in (before, depots))
+    of = f", {known:,} of {formatting.count(every, 'depot')}" * (known < every)
+    name = f"Last year<small>52 weeks before{of}</small>"
+    sums = before.groupby("target_on")["year_before"].sum()
+    return [_sums(name, sums, days, names)]
+
+
+def _sums(
+    name: str, totals: pd.Series, days: Days, names: DayNames, change: str = ""
+) -> str:
+    """A row of sums by day, with `names` below them; with `change` the row of planned totals."""
     named = {
         day: f'<small class="events">{escape(names[day])}</small>' for day in names
     }
@@ -229,7 +253,8 @@ def _city_totals(name: str, depots: pd.DataFrame, days: Days, names: DayNames) -
         f'<td class="wide">{formatting.orders(totals.sum())}</td>',
         f'<td class="wide">{change}</td>',
     ]
-    return html_tables.row(name, in_columns(cells, days) + wide, "total")
+    css_class = "total" if change else "year"
+    return html_tables.row(name, in_columns(cells, days) + wide, css_class)
 
 
 def _sum(total: float) -> str:
@@ -341,7 +366,9 @@ def _day_row(
     if has_year:
         is_known = not pd.isna(row["year_before"])
         year_on = row["year_before_on"]
-        on = formatting.day(year_on, row["day_on"]) if is_known else ""
+        # Of another weekday or week, as its event was.
+        is_moved = is_known and (day - year_on).days != 364
+        on = formatting.day(year_on, day) if is_moved else ""
         year = formatting.orders(row["year_before"])
         cells.append(f"<td>{year}<small>{on}</small></td>")
     if row["basis"] == "cold_start":

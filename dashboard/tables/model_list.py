@@ -11,9 +11,9 @@ import pandas as pd
 from dashboard.text import formatting, summaries
 
 ROLES = {
-    "champion": "in use (champion)",
+    "champion": "in use",
     "challenger": "not evaluated yet",
-    "retired": "former champion",
+    "retired": "used before",
     "rejected": "turned down",
     "hindcast": "for hindcasts only",
 }
@@ -37,7 +37,7 @@ def status(
     outcome = _outcome(newest, zone)
     champions = models[models["role"] == "champion"].to_dict("records")
     if not champions:
-        return f"No model is champion, so no forecasts will be made. {outcome}"
+        return f"No model is in use, so no forecasts will be made. {outcome}"
     [champion] = champions
     since = champion["promoted_at"]
     since = champion["created_at"] if pd.isna(since) else since

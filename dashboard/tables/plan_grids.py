@@ -46,7 +46,7 @@ def cities(
     Each cell links to its city and day. `marked` is the marked day; `names` are in the heads.
     """
     columns = _columns(days)
-    body = [_all_cities(days, marked)] if len(settings) > 1 else []
+    body = [_all_cities(days, settings, marked)] if len(settings) > 1 else []
     for city, own in groupby(days.to_dict("records"), itemgetter("city")):
         cells = {row["target_on"]: _city_cell(row, marked) for row in own}
         name = html_tables.city_name(str(city), marked) + _vans(settings[str(city)])
@@ -57,30 +57,41 @@ def cities(
     return html_tables.grid("hf-plan", label, name, heads, body)
 
 
-def _all_cities(days: pd.DataFrame, marked: date | None) -> str:
-    """The row of each day's summed shortages: a city's spare vans do not offset another's."""
+def _all_cities(
+    days: pd.DataFrame, settings: Mapping[str, CitySettings], marked: date | None
+) -> str:
+    """The row of each day's sums: a city's spare vans do not offset another's shortage."""
     known = days.assign(
-        short=days["short"].where(days["vans"].notna()),
+        short=days["short"].where(days["vans"].notna(), 0),
         left=days["short"].mask(days["is_decided"], 0),
     )
-    sums = known.groupby("target_on")[["short", "left"]].sum(min_count=1)
+    sums = known.groupby("target_on")[["needed", "short", "left"]].sum()
     sums = sums.assign(late=plan_summaries.late_orders(days))
     cells = []
-    for day, short, left, late in sums.itertuples():
-        text = f"−{short:,.0f}" if short > 0 else formatting.orders(short)
-        html = f'<b class="short">{text}</b>' if left > 0 else text
+    for day, needed, short, left, late in sums.itertuples():
+        html = f"{needed:,.0f}{_short(short, is_decided=not left)}"
         html += f"<small>{formatting.orders(late)} late</small>" if late else ""
         cells.append(f'<td class="{_day_class(day, marked)}">{html}</td>')
-    name = f"{ALL_CITIES}<small>vans short, orders late</small>"
-    return html_tables.row(name, cells, "total")
+    every = [each.vans for each in settings.values() if each.vans is not None]
+    vans = f"<small>{formatting.count(sum(every), 'van')}</small>"
+    vans *= len(every) == len(settings)
+    return html_tables.row(f"{ALL_CITIES}{vans}", cells, "total")
+
+
+def _short(vans: float, *, is_decided: bool) -> str:
+    """' 23 short' as HTML; '' for none. Phones have a minus sign in place of the word."""
+    if not vans:
+        return ""
+    css_class = "short settled" if is_decided else "short"
+    return f' <b class="{css_class}">{vans:,.0f}<span class="desk"> short</span></b>'
 
 
 def _vans(city: CitySettings) -> str:
-    """'has 52 vans (estimated)' as HTML below a city's name."""
+    """'52 vans (estimated)' as HTML below a city's name."""
     if city.vans is None:
         return "<small>vans not known</small>"
     estimated = " (estimated)" if city.is_estimated else ""
-    return f"<small>has {formatting.count(city.vans, 'van')}{estimated}</small>"
+    return f"<small>{formatting.count(city.vans, 'van')}{estimated}</small>"
 
 
 def _columns(days: pd.DataFrame) -> list[pd.Timestamp]:
@@ -114,8 +125,7 @@ def _city_cell(day: Row, marked: date | None) -> str:
         text = f"<small>{likely}</small>"
     if day["made_by"]:
         text += f"<small>{_decision(day)}</small>"
-    css_class = "short settled" if day["is_decided"] else "short"
-    short = f' <b class="{css_class}">−{day["short"]:,}</b>' if day["short"] else ""
+    short = _short(day["short"], is_decided=day["is_decided"])
     link = formatting.plan_link(day["city"], day["target_on"])
     return (
         f'<td class="{_day_class(day["target_on"], marked)}">'
@@ -124,7 +134,7 @@ def _city_cell(day: Row, marked: date | None) -> str:
 
 
 def depots(plan: Plan, marked: date | None = None, names: DayNames = NO_NAMES) -> str:
-    """The plan of one city: its totals and decisions, its depots × days, and its shifts.
+    """The plan of one city: its totals, decisions and shifts, and its depots × days.
 
     A depot's cell links to the form for its orders. `marked` and `names` are as in `cities`.
     """
@@ -139,14 +149,15 @@ def depots(plan: Plan, marked: date | None = None, names: DayNames = NO_NAMES) -
     city = str(days["city"].iloc[0])
     heads = _heads(columns, marked, names, city)
     label = "Vans and orders by day and depot"
+    outcome = _totals(days, OUTCOME) | _by_shift(plan.shifts)
+    # Each shift below the row of all.
+    in_order = sorted(outcome, key=lambda name: ROWS.index(name.split(" ")[0]))
     totals = [
         *_city_rows(_totals(days, VANS), days, marked),
         *_decisions(days, marked),
-        *_city_rows(_totals(days, OUTCOME), days, marked),
+        *_city_rows({name: outcome[name] for name in in_order}, days, marked),
     ]
-    shifts = _city_rows(_by_shift(plan.shifts), days, marked)
-    bodies = [totals, body, shifts] if shifts else [totals, body]
-    return html_tables.grid("hf-plan of-city", label, escape(city), heads, *bodies)
+    return html_tables.grid("hf-plan of-city", label, escape(city), heads, totals, body)
 
 
 def _depot_name(depot: Row) -> str:
@@ -205,9 +216,11 @@ OUTCOME: Lines = {
     "Chance of full delivery": ("delivery_probability", formatting.chance),
     "Late orders": ("undelivered", _unless_zero),
     "Drivers": ("drivers", formatting.orders),
-    "Planned orders": ("point", formatting.orders),
+    "Orders": ("point", formatting.orders),
 }
 """Rows below a city's decisions."""
+ROWS = ["Chance", "Late", "Drivers", "Orders", "Busiest"]
+"""First words of those rows and of the rows of shifts, in order."""
 
 
 def _by_shift(shifts: pd.DataFrame) -> dict[str, DayTexts]:
@@ -278,7 +291,7 @@ def _decision(day: Row) -> str:
     """A day's decision as HTML: '+3 hired, −1 off, Ann', without a name on phones; or 'decide'."""
     words = [
         f"+{day['extra']:,} hired" if day["extra"] else "",
-        DECIDED.get(day["kind"], ""),
+        DECIDED.get(day["kind"], "").removesuffix(" for"),
         f"−{day['off_road']:,} off" if day["off_road"] else "",
     ]
     if any(words):

@@ -139,14 +139,15 @@ def _named(cities: pd.DataFrame) -> str:
 
 
 def _short(cities: pd.DataFrame) -> str:
-    """'9 vans short, 4 of them decided, 5 hired in Delft'."""
-    n_short = int(cities["short"].sum())
+    """'5 vans short, 2 hired in Delft, 4 more decided': what is left, and what others decided."""
+    left = cities[~cities["is_decided"]]
+    n_short = int(left["short"].sum())
     total = formatting.count(n_short, "van") if n_short else "none"
+    hired = left[left["extra"] > 0]
+    where = f", {hired['extra'].sum():,} hired in {formatting.listed([*hired['city']])}"
     decided = cities.loc[cities["is_decided"], "short"].sum()
-    of_it = f", {decided:,} of them decided" if decided else ""
-    hired = cities[cities["extra"] > 0]
-    where = f"{hired['extra'].sum():,} hired in {formatting.listed([*hired['city']])}"
-    return f"{total} short{of_it}" + (f", {where}" if not hired.empty else "")
+    more = f", {decided:,} more decided" if decided else ""
+    return f"{total} short{where * (not hired.empty)}{more}"
 
 
 def _decided(settled: pd.DataFrame, zone: ZoneInfo) -> list[Decision]:

@@ -27,11 +27,11 @@ A_DAY = pd.Timedelta(days=1)
 BASES = {"model": "own history", "cold_start": "similar depots", "closed": "closed"}
 NAIVE = "same day last week"
 """The seasonal naive forecast, as pages call it."""
-MODEL_PARTS = {NETWORK: "Recent weeks", POINT_SHIFT: "Below median"}
+MODEL_PARTS = {NETWORK: "Recent weeks", POINT_SHIFT: "Correction"}
 """Plain names of forecast parts that are named after the model's internals."""
 PART_NOTES = {
     NETWORK: "Recent weeks: what the depot's last weeks change.",
-    POINT_SHIFT: "Below median: a little less than the middle of what is likely, which keeps errors in percent small.",
+    POINT_SHIFT: "Correction: a little below the median, which keeps errors in percent small.",
 }
 COMMAND = r"'harbor [^']*'|`[^`]*`"
 CLOCK = r"[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?"

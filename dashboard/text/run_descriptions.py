@@ -174,7 +174,8 @@ def steps(runs: pd.DataFrame, run_id: int, zone: ZoneInfo) -> pd.DataFrame:
     """Display table of the steps of one run, in order, or of the run itself if it has none."""
     own = runs[runs["parent_id"] == run_id]
     rows = runs[runs["run_id"] == run_id] if own.empty else own
-    return _table(rows, zone, "Step", _step)
+    table = _table(rows, zone, "Step", _step)
+    return table if own.empty else table.drop(columns="Started")
 
 
 def step_links(runs: pd.DataFrame) -> list[str]:
@@ -228,7 +229,7 @@ def _result(row: Mapping[Any, Any]) -> str:
         return error
     metrics = dict(row["metrics"])
     if lines := metrics.pop("lines", []):
-        metrics["told"] = formatting.count(len(lines), "city", "cities")
+        metrics["message_for"] = formatting.count(len(lines), "city", "cities")
     if row.get("late"):
         metrics.pop("late_depots", None)
     # A night shows only the number of alarms; its step accuracy shows their texts.

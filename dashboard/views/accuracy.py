@@ -54,9 +54,12 @@ if scope.days_back == 1:
         told = [summaries.outcome_sentence(row) for row in rows]
     if scored is not None:
         error = summaries.last_error_sentence(queries.accuracy(scope, freshness))
-        told += [error, summaries.outside_sentence(scored)]
+        below = " ".join(filter(None, [error, summaries.outside_sentence(scored)]))
     with answer:
         widgets.answer(" ".join(filter(None, told)))
+        if scored is not None:
+            st.caption(formatting.escape_markdown(below))
+        one_day.neighbours(day_on, first_on, newest_on)
     sheets = one_day.show(scope, scored, freshness)
     page_head.save_as_excel(f"accuracy-of-{day_on}", lambda: sheets, freshness)
     st.stop()
@@ -68,17 +71,12 @@ depots = queries.depot_accuracy(scope, freshness)
 held = queries.band_coverage(scope, freshness)
 with answer:
     own = depots[depots["depot_id"].eq(scope.depot) | (not scope.depot)]
+    overridden = queries.override_accuracy(scope, freshness)
     told = [
         summaries.accuracy_sentence(scores, own),
-        summaries.where_sentence(own),
+        summaries.planners_sentence(overridden),
     ]
     widgets.answer(" ".join(filter(None, told)))
-    of_bands = [
-        summaries.bands_sentence(scores, own),
-        summaries.totals_sentence(scores, held),
-    ]
-    if any(of_bands):
-        st.caption(formatting.escape_markdown(" ".join(filter(None, of_bands))))
     if day_sentence:
         address = formatting.link("accuracy", **chosen | {"period": "1"})
         name = f"{day_sentence.partition(':')[0]} by depot"
@@ -91,23 +89,16 @@ with by_week:
     st.header("By week")
     hidden = (*LESS, "In the 80 % band")
     widgets.small_table(weeks, "By week", hidden_on_phones=hidden)
-    st.caption(
-        "A day counts once for each night that forecast it. Bias: + is too high."
-    )
+    counts = "A day counts once for each night that forecast it. Bias: + is too high."
+    st.caption(f"{counts} {summaries.coverage_sentence(held)}")
     if not scope.depot:
         st.header("Depots furthest off")
         worst = depots[: one_day.MAX_WORST]
         widgets.small_table(
             display_tables.depot_accuracy(worst).drop(columns=["City", "Forecasts"]),
             "Depots furthest off",
-            hidden_on_phones=("In the 80 % band",),
             links={"Depot": display_tables.depot_links(worst, chosen)},
         )
-    overridden = queries.override_accuracy(scope, freshness)
-    if not overridden.empty:
-        st.header("Changed orders")
-        table = display_tables.override_accuracy(overridden)
-        widgets.small_table(table, "Changed orders", hidden_on_phones=LESS)
 with by_day:
     st.header("By day")
     widgets.chart(
@@ -117,7 +108,7 @@ with by_day:
         "Dots: single days of the forecast.",
     )
     st.header("Single days furthest off")
-    first = misses.head(one_day.MAX_WORST)
+    first = misses.head(one_day.MAX_WORST_DAYS)
     one_day.show_misses("Single days furthest off", first, scope, freshness)
 
 table = display_tables.largest_errors(misses)
@@ -140,15 +131,17 @@ if not scope.depot:
     sheets["Depots"] = "MAPE and more by depot", display_tables.depot_accuracy(depots)
 page_head.save_as_excel("accuracy", lambda: sheets, freshness)
 
-with st.expander("Days ahead, bands, and all measures"):
+with st.expander("Days ahead, bands, changed orders, and all measures"):
     by_horizon = display_tables.accuracy(scores, "horizon", "Days ahead")
     widgets.small_table(by_horizon, "By days ahead", hidden_on_phones=LESS)
-    st.caption(summaries.coverage_sentence(held))
     widgets.small_table(display_tables.band_coverage(held), "Bands")
     widgets.small_table(display_tables.accuracy_measures(scores), "All measures")
+    if not overridden.empty:
+        table = display_tables.override_accuracy(overridden)
+        widgets.small_table(table, "Changed orders", hidden_on_phones=LESS)
     st.caption(
         "Each depot, day and origin counts once, at every horizon, if both naive forecasts cover it "
-        "too; closed days do not. MAPE is the mean of |forecast − actual| ÷ actual over days with "
+        "too; closed days do not. In bands, events of single depots count as ordinary days. MAPE is the mean of |forecast − actual| ÷ actual over days with "
         "orders. WAPE and bias are shares of total volume; bias above zero is too high. "
         f"{formatting.NAIVE.capitalize()} (the seasonal naive) and median of 4 (of the last four same "
         "weekdays) are naive forecasts."

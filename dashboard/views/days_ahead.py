@@ -47,14 +47,14 @@ page_head.save_as_excel(
 )
 names = days_ahead.day_names(city, freshness)
 own = week[week["city"].eq(city) | (not city)]
-days_ahead.show_last_week(city, own["target_on"], freshness)
-st.html(days_ahead.grid_html(city, freshness))
-shade = "Brighter" if st.context.theme.type == "dark" else "Darker"
-days_ahead.show_day_names(names, own["target_on"])
 with st.container(key="grid-legend"):
+    shade = "Brighter" if st.context.theme.type == "dark" else "Darker"
     notes = [f"{shade}: busier, for each depot.", summaries.TOTALS_NOTE]
     notes += ["≈: from similar depots."] if own["basis"].eq("cold_start").any() else []
-    st.caption(" ".join(notes))
+    last_week = days_ahead.last_week_note(city, own["target_on"], freshness)
+    st.caption(" ".join([*notes, formatting.escape_markdown(last_week)]))
+st.html(days_ahead.grid_html(city, freshness))
+days_ahead.show_day_names(names, own["target_on"])
 
 st.header("By day")
 span = widgets.choose_pill("History", "history", list(days_ahead.SPANS))

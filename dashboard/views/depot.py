@@ -43,7 +43,7 @@ if feed_warning:
     st.warning(feed_warning, icon=":material/schedule:")
 
 answer = st.container()
-week, history = st.columns([3, 2], gap="large")
+week, history = st.container(), st.container()
 with history:
     span = widgets.choose_pill("History", "history", list(SPANS))
     chart = st.container()
@@ -91,7 +91,7 @@ with week:
             for row in ahead[ahead["short"] > 0].head(1).to_dict("records")
         ]
         if ahead["moved"].ne("").any():
-            notes.append("“+1”: a van borrowed, “−1”: lent.")
+            notes.append("“+1”: a van borrowed, “−1”: lent for fuller loads.")
         if ahead["year_before"].notna().any():
             notes.append("Last year: same holiday or event, else the same weekday.")
         if notes:

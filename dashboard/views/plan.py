@@ -49,8 +49,8 @@ if not city:
     day = plan_parts.day_of_address(days)
     plan_parts.next_decision(days, day=day)
     st.caption(
-        "Each cell: vans needed, vans short after a minus sign, the chance of full delivery if it is "
-        "below 99 %, and what is decided. Vans stay in their city."
+        "Vans needed, vans short (underlined in red: to decide), and the chance of full delivery if it "
+        "is below 99 %. Vans stay in their city."
     )
     st.html(plan_grids.cities(days, settings, day, names))
     days_ahead.show_day_names(names, days["target_on"])
@@ -73,10 +73,11 @@ if form != "vans":
         st.caption(f"Today: {told}")
 marked = day or plan_summaries.first_to_look_at(days)
 with st.container(horizontal=True, key="screen-only"):
-    for kind, heading in (("vans", "Decide on vans"), ("orders", "Change orders")):
+    is_short = bool(plan.cities["short"].any())
+    decide = f"Decide on {formatting.day(marked) if is_short else 'vans'}"
+    for kind, heading in (("vans", decide), ("orders", "Change orders")):
         address = formatting.plan_link(city, marked, form=kind)
-        is_primary = kind == "vans" and bool(plan.cities["short"].any())
-        widgets.action(heading, address, is_primary=is_primary)
+        widgets.action(heading, address, is_primary=kind == "vans" and is_short)
 plan_parts.settings_note(settings[city])
 newest = st.container(key="plan-newest")
 st.html(plan_grids.depots(plan_parts.depots_in_grid(plan, depot), marked, names))

@@ -88,7 +88,7 @@ with closures as ({CLOSURES}), before as ({PUBLISHED_BEFORE.format(day=":origin"
            f.origin_on, f.target_on, f.p10, f.p50, f.p90, f.point, f.basis, f.model_p10, f.model_p50,
            f.model_p90, f.model_point, f.part, f.model_part, f.city_p10, f.city_p90, f.override_id,
            f.is_set, f.override_reason, f.made_by, f.made_at, f.overruled_by,
-           {week_before("a", "b")} as week_before,
+           {week_before("a", "b")} as week_before, y.orders as year_before,
            previous.point as point_before, (select origin_on from before) as before_on
     from active a
     join ({PLANNED_PARTS}) f
@@ -96,6 +96,9 @@ with closures as ({CLOSURES}), before as ({PUBLISHED_BEFORE.format(day=":origin"
     left join demand_versions b
       on b.depot_id = f.depot_id and b.service_on = f.target_on - 7
      and b.superseded_at is null
+    left join demand_versions y
+      on y.depot_id = f.depot_id and y.service_on = f.target_on - 364
+     and y.superseded_at is null
     left join previous
       on previous.depot_id = f.depot_id and previous.target_on = f.target_on
 ), compared as (
@@ -124,8 +127,9 @@ def fleet_week(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
       'cold_start', 'closed'), model_p10, model_p50, model_p90, model_point (the model's own), part
       and model_part (its part of the planned and of the model's total), city_p10 and city_p90 (80 %
       band of the model's total of its city), week_before (orders seven days earlier; NaN if not
-      known, or closed on either day), change (of the depot's planned days against week_before, in
-      sum; a fraction), point_before (the previous forecast of the day), before_on (its origin),
+      known, or closed on either day), year_before (orders 52 weeks earlier, if known), change (of
+      the depot's planned days against week_before, in sum; a fraction), point_before (the previous
+      forecast of the day), before_on (its origin),
       revised (change of the model's days against point_before, in sum; a fraction, 0 below half an
       order a day); of the day's newest override: override_id (NaN without one), is_set (whether
       its number is planned), override_reason, made_by and made_at (None unless is_set),
@@ -136,7 +140,8 @@ def fleet_week(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
         FLEET_WEEK,
         numbers=[
             "vans", "p10", "p50", "p90", "point", "model_p10", "model_p50", "model_p90",
-            "model_point", "part", "model_part", "city_p10", "city_p90", "override_id", "week_before", "change", "point_before", "revised",
+            "model_point", "part", "model_part", "city_p10", "city_p90", "override_id", "week_before",
+            "year_before", "change", "point_before", "revised",
         ],
         days=["last_on", "origin_on", "target_on", "before_on"],
         as_of=max(shown.last_on, shown.origin),

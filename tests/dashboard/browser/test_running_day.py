@@ -89,9 +89,10 @@ def test_days_ahead_says_where_the_running_day_is_heading(fleet, visit):
     text = window.settled()
     assert "Drivers 14–22" in text, "one tap from tomorrow's afternoon"
     window.to(f"/plan?city=Rotterdam&form=vans&day={datetime.now(UTC).date()}")
-    way = window.page.locator(".st-key-plan-form").get_by_text("on the way to")
+    way = window.page.locator(".st-key-plan-form").get_by_text("by the end of the day")
     assert re.search(
-        r"to [\d,]+ orders \([\d,]+ to [\d,]+\)\. The vans", way.inner_text()
+        r"about [\d,]+ orders by the end of the day \([\d,]+ to [\d,]+\)\. The vans",
+        way.inner_text(),
     )
 
 
@@ -119,7 +120,7 @@ def test_the_plan_of_a_city_has_shifts_that_its_planner_sets(fleet, visit):
         row_of(page, "Drivers")
     )
     orders = [numbers(row_of(page, f"Orders {shift}")) for shift in (first, second)]
-    planned = numbers(row_of(page, "Planned orders"))
+    planned = numbers(row_of(page, "Orders"))
     for total, own in zip(planned, zip(*orders, strict=True), strict=True):
         assert sum(own) == pytest.approx(total, abs=1)
     for width in (320, browser.SIZES["desk"][0]):

@@ -81,10 +81,10 @@ def test_a_shortage_is_decided_where_the_brief_leads(fleet, visit):
 
     brief = brief_of(window)
     assert brief.locator("h2").inner_text() != heading
-    decided = brief.locator("li.decided").inner_text()
+    decided = brief.locator("li.covered").inner_text()
     assert f"covered; {lacking} van" in decided
     assert "hired by Ann" in decided
-    brief.locator("li.decided a").first.click()
+    brief.locator("li.covered a").first.click()
     page.wait_for_url("**form=vans")
     form.get_by_text("Now: ").wait_for()
 

@@ -38,7 +38,7 @@ def test_depots_that_need_more_vans_than_are_planned_come_first(depots):
         vans=6.0, capacity=60.0, allocated=4, needed=[4, 0]
     )
     html = running_day.today_html(depots, planned)
-    assert html.index("vans, 4 of its 6 planned") < html.index("<table")
+    assert html.index("vans; planned: 4 of its 6") < html.index("<table")
     # Further off, but with vans enough.
     many = depots.assign(by_hour=[[20] * 24, [60] * 24])
     some = running_day.today_html(many, planned.assign(allocated=[4, 99]))
@@ -54,12 +54,12 @@ def test_today_is_told_city_by_city_and_escaped(depots, monkeypatch):
     )
     html = running_day.today_html(depots, planned)
     [head, row] = Cells(html).text
-    assert head == ["City", "So far", "Expected by then", "On the way to", "Forecast"]
+    assert head == ["City", "So far", "Expected by then", "By the end", "Forecast"]
     assert row[:3] == ["Lon & don", "330 by 11:00 local", "220"]
     assert row[4].startswith("480 ")
     assert 'href="plan?city=Lon+%26+don"' in html
-    said = r"on the way to (\d+) \((\d+) to (\d+)\)"
-    vans = r"<b>needs about (\d) vans, 4 of its 6 planned</b>"
+    said = r"about (\d+) by the end of the day \((\d+) to (\d+)\)"
+    vans = r"<b>needs about (\d) vans; planned: 4 of its 6</b>"
     told = re.search(rf"&lt;b&gt;</a> {vans}: {said}, planned 233<", html)
     at_pace, number, low, high = map(int, told.groups())
     assert (number, at_pace) == (408, math.ceil(high / 60))
@@ -86,7 +86,7 @@ def test_today_is_told_city_by_city_and_escaped(depots, monkeypatch):
         freshness=None,
     )
     heard = "220 orders by 11:00 local, 110 expected"
-    lacks = f"<b> needs about {at_pace} vans, 4 of its 6 planned."
+    lacks = f"<b> needs about {at_pace} vans; planned: 4 of its 6."
     assert re.fullmatch(rf"Today so far: {heard}; {said}\. {lacks}", so_far("a"))
     of_city = running_day.depots_without_vans("Lon & don", planned, None, None)
     assert of_city == [lacks]
@@ -94,7 +94,7 @@ def test_today_is_told_city_by_city_and_escaped(depots, monkeypatch):
     [unknown] = running_day.depots_without_vans(
         "Lon & don", planned.assign(vans=math.nan), None, None
     )
-    assert unknown == f"<b> needs about {at_pace} vans, 4 planned."
+    assert unknown == f"<b> needs about {at_pace} vans; planned: 4."
     assert so_far("not running") == ""
     ten_past = depots.assign(until_hour=8 + 10 / 60)
     monkeypatch.setattr(queries, "running_depots", lambda *_: ten_past)
@@ -110,7 +110,7 @@ def test_a_city_on_its_way_is_told_with_the_vans_that_its_pace_takes(
     plan = plan.assign(point=4800.0, vans=9.0)
     plan = plan_summaries.with_pace(plan, running_day.headings(now, None))
     [told] = running_day.on_the_way(plan, now, None).values()
-    number = r"on the way to (\d+) .* for the planned (\d+)\. At today's pace .*"
+    number = r"about (\d+) orders by .* for the planned (\d+)\. At today's pace .*"
     estimate, forecast = map(int, re.fullmatch(number, told).groups())
     # What was heard of is a tenth of the city.
     needed = math.ceil(9 * (1 + round((estimate - forecast) / 4800, 2)))

@@ -11,7 +11,7 @@ from dashboard import queries
 from pipelines import schema
 from pipelines.demand import feed_freshness
 from pipelines.store.forecasts import read_totals
-from tests.dashboard.seed import CHAMPION, JUDGE, remade
+from tests.dashboard.seed import CHAMPION, JUDGE, LONG_AGO, remade
 
 pytestmark = pytest.mark.db
 
@@ -188,6 +188,22 @@ def test_the_week_ahead_has_the_orders_of_the_week_before(freshness, seeded):
         if row["basis"] == "closed":
             expected = np.nan
         np.testing.assert_equal(row["week_before"], expected)
+
+
+def test_the_week_ahead_has_the_orders_of_52_weeks_before(seeded, write):
+    [day, *_] = sorted(published_forecasts(seeded)["target_on"])
+    one = {
+        "depot_id": "LON-01",
+        "service_on": day - 52 * A_WEEK,
+        "orders": 77,
+        "version": 1,
+        "known_at": LONG_AGO,
+    }
+    write(sa.insert(schema.demand_versions).values(**one))
+    week = queries.fleet_week(queries.freshness())
+    [known] = week.dropna(subset=["year_before"]).to_dict("records")
+    assert (known["depot_id"], known["target_on"].date()) == ("LON-01", day)
+    assert known["year_before"] == 77
 
 
 def test_a_day_closed_a_week_ago_is_not_compared(seeded, write):

@@ -82,8 +82,8 @@ BRIDGE = (40.0, "Bridge closed", "Mara")
             large_error(["promotion"], override=BRIDGE),
             "Mara set 40: “Bridge closed”, Promotion",
         ),
-        (large_error(["pay_day"], ["Feast"]), "Feast, Pay Day"),
-        (large_error(["pay_day"], actual=70.0), "Pay Day"),
+        (large_error(["pay_day"], ["Feast"]), "Outside the band, Feast, Pay Day"),
+        (large_error(["pay_day"], actual=70.0), "Outside the band, Pay Day"),
         (large_error(basis="cold_start"), "No history"),
         (large_error(actual=105.0), ""),
         (large_error(["promotion"], actual=105.0), ""),
@@ -95,22 +95,22 @@ BRIDGE = (40.0, "Bridge closed", "Mara")
         ),
     ],
 )
-def test_a_large_error_has_an_explanation(result, expected):
+def test_a_large_error_has_a_note(result, expected):
     [row] = rows(display_tables.largest_errors(result))
-    assert row["Explanation"] == expected
+    assert row["Note"] == expected
     actual = result["actual"].iloc[0]
     assert row["Off by"] == round(100 - actual)
     assert row["Off by %"] == pytest.approx(100 * (100 - actual) / actual)
     assert row["Forecast"] == 100
 
 
-def test_what_all_depots_have_on_one_day_explains_none_of_them():
+def test_what_all_depots_have_on_one_day_is_noted_at_none_of_them():
     sale, both = large_error(["sale"]), large_error(["sale", "fair"])
-    told = display_tables.largest_errors(pd.concat([sale, both]))["Explanation"]
-    assert told.tolist() == ["Outside the band", "Fair"]
+    told = display_tables.largest_errors(pd.concat([sale, both]))["Note"]
+    assert told.tolist() == ["Outside the band", "Outside the band, Fair"]
     later = both.assign(target_on=DAYS[1:2])
-    told = display_tables.largest_errors(pd.concat([sale, later]))["Explanation"]
-    assert told.tolist() == ["Sale", "Sale, Fair"]
+    told = display_tables.largest_errors(pd.concat([sale, later]))["Note"]
+    assert told.tolist() == ["Outside the band, Sale", "Outside the band, Sale, Fair"]
 
 
 def test_days_have_their_events_and_a_planners_reason_as_notes():
@@ -207,8 +207,8 @@ def test_the_history_has_a_row_for_each_change_of_orders_vans_or_settings():
         "Anna, Fri 21 Nov, 06:31", "Poplar, Thu 27 Nov", "420 orders (forecast then 341)", "Fog",
     ]  # fmt: skip
     assert shown["Change"].tolist()[1:] == [
-        "52 vans, 50 orders per van, service level 90 %, 1 driver per van, shifts 06-14",
-        "Undone, back to: vans and orders per van estimated, service level 90 %, 1 driver per van",
+        "52 vans, 50 orders per van, service level 90 %, 1 driver per van, at least one in each shift: 06-14",
+        "Undone, back to: vans and orders per van estimated, service level 90 %, 1 driver per van, at least one in each shift",
     ]  # fmt: skip
 
 
@@ -296,14 +296,14 @@ def test_decided_days_say_what_they_leave_short():
     )  # fmt: skip
     table = display_tables.decided_days(days, ZoneInfo("Europe/London"))
     assert table.astype({"Day": str}).to_numpy().tolist() == [
-        ["Rotterdam", "2025-11-21", "help asked for; 9 short", "", "Ben, Thu 20 Nov, 07:30"],
+        ["Rotterdam", "2025-11-21", "Help asked for; 9 short", "", "Ben, Thu 20 Nov, 07:30"],
         ["London", "2025-11-22", "2 vans hired, 1 van off the road; covered", "from Hertz",
          "Ann, Thu 20 Nov, 07:30"],
     ]  # fmt: skip
     assert list(table) == ["City", "Day", "Decision", "Note", "Decided by"]
     quiet = display_tables.decided_days(days.assign(lacking=0), ZoneInfo("UTC"))
     assert quiet["Decision"].tolist() == [
-        "help asked for",
+        "Help asked for",
         "2 vans hired, 1 van off the road",
     ]
 

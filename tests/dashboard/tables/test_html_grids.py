@@ -23,7 +23,9 @@ POPLAR = {"depot_id": "LON-01", "city": "London"}
 def fleet(*rows):
     columns = ["depot_id", "name", "city", "target_on", "point", "basis", "week_before"]
     table = as_forecast(pd.DataFrame(rows, columns=columns).assign(**STATUS))
-    return table.assign(p10=0.9 * table["point"], p90=1.1 * table["point"])
+    return table.assign(
+        year_before=np.nan, p10=0.9 * table["point"], p90=1.1 * table["point"]
+    )
 
 
 @pytest.fixture
@@ -40,11 +42,22 @@ def test_a_week_has_totals_cities_and_depots(two_cities):
     assert Cells(html_grids.fleet_grid(two_cities)).text == [
         ["Depot", "Fri 21 Nov", "Sat 22 Nov", "2 days", "vs last week"],
         ["All cities", "1,010", "500", "1,510", "+11 %"],
-        ["London vans and drivers", "1,000", "500", "1,500", "+11 %"],
+        ["London plan vans", "1,000", "500", "1,500", "+11 %"],
         ["Wapping", "1,000", "500", "1,500", "+10 %"],
-        ["Rotterdam vans and drivers", "10", "0", "10", "–"],
+        ["Rotterdam plan vans", "10", "0", "10", "–"],
         ["Waalhaven", "≈10", "closed", "10", "+10 %"],
     ]
+
+
+def test_the_totals_stand_above_those_of_a_year_before_with_what_was_on(two_cities):
+    known = two_cities.assign(year_before=[800.0, 600.0, np.nan, np.nan])
+    names = {DAYS[1]: "Sale <x>"}
+    rows = Cells(html_grids.fleet_grid(known, names_before=names)).text
+    assert rows[2] == [
+        "Last year 52 weeks before, 1 of 2 depots", "800", "600 Sale <x>", "1,400", "",
+    ]  # fmt: skip
+    one = Cells(html_grids.fleet_grid(known[:2], names_before=names)).text
+    assert one[2] == ["Last year 52 weeks before", *rows[2][1:]]
 
 
 def test_a_planners_number_is_marked_and_counts_in_every_total(two_cities):
@@ -60,7 +73,7 @@ def test_a_planners_number_is_marked_and_counts_in_every_total(two_cities):
     html = html_grids.fleet_grid(week)
     rows = Cells(html).text
     assert rows[1][:3] == ["All cities", "1,410", "500"]
-    assert rows[2][:3] == ["London vans and drivers", "1,400", "500"]
+    assert rows[2][:3] == ["London plan vans", "1,400", "500"]
     assert rows[3][:3] == ["Wapping", "1,400 set by <i>Anna model 1,000", "500"]
     assert "1,400 (model 1,000), set by &lt;i&gt;Anna: &lt;b&gt;strike" in html
 
@@ -129,7 +142,7 @@ def test_a_large_fleet_is_cut_in_each_city_with_a_notice(monkeypatch):
     notice = "find one by name on page Depots , or save all as Excel"
     cut = ["Depot 0", "Depot 1", f"and 3 more: choose the city, {notice}"]
     assert [row[0] for row in cells.text] == [
-        "Depot", "All cities", "London vans and drivers", *cut, "Rotterdam vans and drivers", *cut,
+        "Depot", "All cities", "London plan vans", *cut, "Rotterdam plan vans", *cut,
     ]  # fmt: skip
     assert cells.text[1][1] == "100", "totals are of all"
     spans = {attrs["colspan"] for _, attrs in cells.tags if "colspan" in attrs}

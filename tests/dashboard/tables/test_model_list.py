@@ -42,10 +42,10 @@ def models():
 def test_every_model_has_its_status_scores_and_decision(models):
     first, second = model_list.all_models(models, ZONE).to_dict("records")
     assert first == {
-        "Trained up to": "Sun 21 Dec", "Version": "new", "Status": "In use (champion). It beats it", "Went live": "Sun 21 Dec",
+        "Trained up to": "Sun 21 Dec", "Version": "new", "Status": "In use. It beats it", "Went live": "Sun 21 Dec",
         "Test: Off by": 8.1, "Test: Model before": 8.9,
     }  # fmt: skip
-    assert second["Status"] == "Former champion"
+    assert second["Status"] == "Used before"
     assert second["Went live"] == "Fri 21 Nov"
     assert math.isnan(second["Test: Off by"])
     unknown = models.assign(scores=[{"models": None}, {}])
@@ -62,14 +62,14 @@ def test_a_champion_that_passed_its_test_needs_no_reason_others_do_in_the_pages_
     )
     reasons = models.assign(decision_reason=[stored, own])
     assert model_list.all_models(reasons, ZONE)["Status"].tolist() == [
-        "In use (champion)",
-        "Former champion. Anna: the seasonal naive was right on Sunday",
+        "In use",
+        "Used before. Anna: the seasonal naive was right on Sunday",
     ]
     only = "It is the only model that may forecast: MAPE 13.10 % against 12.00 % of the"
     told = reasons.assign(decision_reason=[only, "Anna: MAPE is better on Sundays."])
     assert model_list.all_models(told, ZONE)["Status"].tolist() == [
-        "In use (champion). It is the only model that may forecast",
-        "Former champion. Anna: MAPE is better on Sundays",
+        "In use. It is the only model that may forecast",
+        "Used before. Anna: MAPE is better on Sundays",
     ]
 
 
@@ -79,7 +79,7 @@ def test_a_pruned_model_says_so(models):
     )
     notice = "Artefact pruned on Sun 1 Mar 2026; it can no longer forecast"
     decisions = model_list.all_models(pruned, ZONE)["Status"].tolist()
-    assert decisions == ["In use (champion). It beats it", f"Former champion. {notice}"]
+    assert decisions == ["In use. It beats it", f"Used before. {notice}"]
 
 
 def test_a_challenger_waits_for_its_evaluation(models):
@@ -158,7 +158,7 @@ def test_the_status_says_what_became_of_the_newest_model_and_why(
     told = f"The newest model, trained on Fri 21 Nov: {expected}"
     assert status_of(CHAMPION, newest(role, reason)).endswith(told)
     alone = status_of(newest(role, reason))
-    assert alone == f"No model is champion, so no forecasts will be made. {told}"
+    assert alone == f"No model is in use, so no forecasts will be made. {told}"
 
 
 def test_a_champion_that_nobody_has_scored_is_told_of_all_the_same():

@@ -38,9 +38,11 @@ def test_nights_steps_and_other_runs_are_told_apart():
     }  # fmt: skip
     [step] = run_descriptions.steps(ledger, 7, ZONE).to_dict("records")
     assert (step["Step"], step["Duration"]) == ("Demand", "2.5 s")
+    assert "Started" not in step, "as the night"
     [other] = run_descriptions.steps(ledger, 9, ZONE).to_dict("records")
     assert (other["Step"], other["State"]) == ("Ingest", "✕\N{NO-BREAK SPACE}failed")
     assert (other["Duration"], other["Result"]) == ("1 h 6 min", "It is full.")
+    assert "Started" in other
 
 
 @pytest.mark.parametrize(
@@ -171,7 +173,7 @@ def test_a_night_and_a_step_with_nothing_to_tell_say_nothing():
 def test_a_step_that_wrote_the_morning_message_says_to_how_many_cities():
     row = (8, 7.0, "message", *STEP[3:6], {"lines": ["London: 3 short."]}, None, 1.0)
     [step] = run_descriptions.steps(runs(NIGHT, row), 7, ZONE).to_dict("records")
-    assert step["Result"] == "Told 1 city"
+    assert step["Result"] == "Message for 1 city"
 
 
 def test_a_failed_night_that_was_repaired_says_so():

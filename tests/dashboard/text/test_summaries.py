@@ -60,7 +60,7 @@ def test_the_parts_of_a_forecast_whose_names_do_not_say_it_are_told():
     assert summaries.parts_sentence(parts) == f"{usual} {network}"
     assert summaries.parts_sentence(parts[:1]) == usual
     below = summaries.parts_sentence(parts.assign(orders=[100.0, 0.0, -2.0]))
-    assert below.startswith(f"{usual} Below median: ")
+    assert below.startswith(f"{usual} Correction: ")
 
 
 def daily_scores(*mapes, naive=0.2):
@@ -182,37 +182,6 @@ def test_a_day_that_was_off_in_one_direction_at_most_depots_says_so(errors, one_
     )
 
 
-def test_depots_no_better_than_the_naive_forecast_are_named():
-    depots = pd.DataFrame(
-        {
-            "name": ["Barking", "Poplar", "Wapping"], "naive_mape": [0.10, 0.20, 0.30],
-            "mape": [0.11, 0.20, 0.29], "coverage": [0.5, 0.8, 0.9], "counted": 28,
-        }
-    )  # fmt: skip
-    assert summaries.where_sentence(depots) == (
-        "At 2 of 3 depots same day last week was as good or better: Barking and Poplar."
-    )
-    assert summaries.where_sentence(depots[2:]) == ""
-    assert summaries.where_sentence(depots[:0]) == ""
-    better = depots.assign(mape=0.05)
-    assert summaries.where_sentence(better) == "The forecast is better at all 3 depots."
-
-
-def test_of_one_depot_only_a_large_deviation_of_its_bands_is_more_than_luck():
-    depots = pd.DataFrame({"name": ["A", "B"], "coverage": [0.72, 0.6]})
-    scores = daily_scores(*9 * [0.1])
-    scores.loc[scores["grain"] == "all", "coverage"] = 0.72
-    several = summaries.bands_sentence(scores, depots)
-    assert several == "The 80 % band is too narrow: 72.0 % of the actuals lay in it."
-    of_b = summaries.bands_sentence(scores, depots.assign(coverage=[0.72, 0.238]))
-    assert of_b == f"{several[:-1]}; at B 23.8 %."
-    assert summaries.bands_sentence(scores, depots[:1]) == ""
-    scores.loc[scores["grain"] == "all", "coverage"] = 0.4
-    for few in (depots[:1].assign(coverage=0.4), depots[:0]):
-        alone = summaries.bands_sentence(scores, few)
-        assert alone == "The 80 % band is too narrow: 40.0 % of the actuals lay in it."
-
-
 def test_a_miss_is_that_of_the_whole_orders_beside_it():
     scored = {"target_on": date(2026, 11, 20), "actual": 10.0, "point": 8.51}
     assert summaries.outcome_sentence(scored) == (
@@ -330,9 +299,23 @@ def test_coverage_is_told_of_ten_days_at_each_level():
         ],
         columns=["level", "kind", "coverage", "counted"],
     )
-    assert summaries.coverage_sentence(bands).startswith(
-        "The 80 % band should hold 8 days of 10. It held 8 for depots, 6 for the fleet."
+    assert summaries.coverage_sentence(bands) == (
+        "The 80\N{NO-BREAK SPACE}% band should hold 8 days of 10. It held 8 for depots, 6 for the fleet."
     )
+
+
+def test_planners_and_the_forecast_that_they_changed_are_compared():
+    by_reason = pd.DataFrame(
+        {
+            "reason": [None, "Fair"],
+            "override_mape": [0.065, 0.1],
+            "forecast_mape": 0.332,
+        }
+    )
+    assert summaries.planners_sentence(by_reason) == (
+        "Where planners changed it, they were off by 6.5 %, the forecast by 33.2 %."
+    )
+    assert summaries.planners_sentence(by_reason[:0]) == ""
 
 
 def test_a_days_error_is_of_the_night_before_alone():
@@ -344,39 +327,3 @@ def test_a_days_error_is_of_the_night_before_alone():
     assert summaries.last_error_sentence(several) == told
     none = scores[scores["grain"] != "horizon"]
     assert summaries.last_error_sentence(none) == ""
-
-
-def test_totals_whose_bands_hold_too_little_are_named_after_a_week():
-    rows = [
-        ("cities", "ordinary days", 0.9, 60),
-        ("cities", "holidays and events", 0.3, 40),
-        ("depots", "ordinary days", 0.1, 60),
-        ("fleet", "ordinary days", 0.4, 10),
-    ]
-    bands = pd.DataFrame(rows, columns=["level", "kind", "coverage", "counted"])
-    week, days = daily_scores(*7 * [0.1]), daily_scores(*6 * [0.1])
-    assert summaries.totals_sentence(week, bands) == (
-        "A city's total lay in its 80 % band only 66.0 % of the time, the fleet's only 40.0 %."
-    )
-    assert summaries.totals_sentence(week, bands[:3]) == (
-        "A city's total lay in its 80 % band only 66.0 % of the time."
-    )
-    for of_depots in (bands[2:3], bands[:0], bands[:1]):
-        assert summaries.totals_sentence(week, of_depots) == ""
-    assert summaries.totals_sentence(days, bands) == ""
-
-
-@pytest.mark.parametrize(
-    ("coverage", "told"),
-    [(0.64, "The 80 % band is too narrow: 64.0 % of the actuals lay in it."), (0.93, "The 80 % band is too wide: 93.0 % of the actuals lay in it."),
-     (0.77, ""), (float("nan"), "")],
-)  # fmt: skip
-def test_a_verdict_tells_of_bands_that_are_far_from_right(coverage, told):
-    depots = pd.DataFrame({"name": ["A", "B"], "coverage": coverage})
-    scores = daily_scores(*9 * [0.1])
-    scores.loc[scores["grain"] == "all", "coverage"] = coverage
-    assert summaries.bands_sentence(scores, depots) == told
-    assert summaries.bands_sentence(scores, depots[:1]) == told
-    few = daily_scores(*6 * [0.1])
-    few.loc[few["grain"] == "all", "coverage"] = coverage
-    assert not summaries.bands_sentence(few, depots)

@@ -515,8 +515,8 @@ def test_a_depots_past_days_have_their_error_and_its_likely_cause(
     assert past["Day"].tolist() == seen["target_on"].tolist()[::-1]
     first = past.iloc[0]
     assert first["Off by"] == round(last["point"] - last["actual"])
-    assert first["Explanation"] == "Ann set 900: “A strike”"
-    assert past["Explanation"].iloc[1] == "No history"
+    assert first["Note"] == "Ann set 900: “A strike”"
+    assert past["Note"].iloc[1] == "No history"
     days = [seeded.through + timedelta(days=n + 1) for n in range(7)]
     assert ahead["Day"].dt.date.tolist() == days
     orders = sheets["Orders"][1]
@@ -714,7 +714,7 @@ def assert_weeks_and_five_biggest_misses_stand_open(app):
     }
     assert {name: names_of(bodies) for name, bodies in folded.items()} == {
         "By city and depot": [["By city"], ["By depot"]],
-        "Days ahead, bands, and all measures": [
+        "Days ahead, bands, changed orders, and all measures": [
             ["By days ahead"], ["Bands"], ["All measures"],
         ],
     }  # fmt: skip
@@ -728,7 +728,7 @@ def assert_weeks_and_five_biggest_misses_stand_open(app):
     assert len(Cells(misses).text) == 1 + 5
     every = queries.depot_accuracy(ScoreFilter(live=True), queries.freshness())
     worst_first = every.sort_values("mape", ascending=False)["depot_id"].tolist()
-    assert re.findall('depot=([^"]+)', worst) == worst_first[:5]
+    assert re.findall('depot=([^"]+)', worst) == worst_first[:8]
     largest = queries.largest_errors(ScoreFilter(live=True), queries.freshness())
     days = [day.date() for day in largest["target_on"].head(5)]
     assert re.findall('accuracy\\?period=([^"]+)', misses) == [*map(str, days)]
@@ -794,6 +794,11 @@ def test_a_day_is_told_by_depot_and_yesterday_as_the_first_page_has_it(
     assert error in text.replace("\\", "").replace("\N{NO-BREAK SPACE}", " ")
     for other in ("By week", "Single days furthest off", "By days ahead", "MAPE"):
         assert other not in text, "it is of several origins"
+    neighbours = [day - timedelta(days=1), day + timedelta(days=1)]
+    linked = re.findall(
+        'href="accuracy[?]period=([^"&]+)"[^>]*>[‹A-Z]', "".join(bodies)
+    )
+    assert linked == [f"{each}" for each in neighbours if each <= seeded.through]
 
 
 def test_a_period_that_is_not_offered_is_explained(seeded, open_page):
@@ -876,17 +881,6 @@ def test_a_depot_whose_orders_were_withdrawn_is_not_told_of_yesterday(
     assert re.search(r"orders of \d of \d depots", text)
     assert "depot?depot=LON-02" in text
     assert "depot?depot=LON-01" not in text
-
-
-def test_the_verdict_on_the_bands_of_a_depot_is_on_its_own(
-    seeded, open_page, monkeypatch
-):
-    monkeypatch.setattr(
-        summaries, "bands_sentence", lambda _, own: f"Of {sorted(own['depot_id'])}"
-    )
-    one, every = (page_text(open_page("accuracy", depot=key)) for key in ("LON-01", ""))
-    assert re.search(r"Of \\\['LON-01'\\\]", one)
-    assert "LON-01', 'LON-02'" in every
 
 
 def test_days_ahead_has_the_orders_of_past_holidays_and_events(seeded, open_page):

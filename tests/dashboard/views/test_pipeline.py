@@ -52,7 +52,7 @@ def test_the_models_page_states_the_reason_of_each_decision(worked, write, open_
     app = open_page("models")
     assert_no_traceback(app)
     text = page_text(app)
-    assert ">In use (champion)</td>" in text, "its test says the rest"
+    assert ">In use</td>" in text, "its test says the rest"
     assert "8.10 %" not in text, "the table has it, once"
     assert "Turned down. It does not beat same day last week<" in text
     assert "seasonal naive" not in text
@@ -64,7 +64,7 @@ def test_without_a_champion_the_page_says_how_to_choose_one(worked, write, open_
     app = open_page("models")
     assert_no_traceback(app)
     text = page_text(app)
-    assert "No model is champion, so no forecasts will be made" in text
+    assert "No model is in use, so no forecasts will be made" in text
     assert "harbor models promote VERSION" in text
 
 

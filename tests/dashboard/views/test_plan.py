@@ -113,7 +113,7 @@ def test_the_whole_fleet_is_on_one_page_with_cities_as_rows(seeded, open_page):
     text = page_text(app)
     assert 'href="plan?city=London"' in text
     assert 'href="plan?city=Rotterdam"' in text
-    assert "has 13 vans (estimated)" in text
+    assert "13 vans (estimated)" in text
     assert "Greenwich" not in text
 
 
@@ -191,7 +191,7 @@ def test_a_city_has_its_depots_and_no_form_until_the_address_asks_for_one(
     assert "Waalhaven" in text
     assert "Greenwich" not in text
     assert '<th scope="row">Need</th>' in text
-    assert text.count("per van (estimated). ") == 1
+    assert text.count("each shift (estimated). ") == 1
     assert text.count("Set your own") == 1
     assert not [*app.text_input, *app.number_input]
     for form in ("settings", "orders", "vans"):
@@ -353,7 +353,7 @@ def test_settings_are_saved_for_everybody_and_undone_by_one_more_row(seeded, ope
     assert (after.vans, after.is_estimated) == (before.vans, True)
     assert changing.history("settings")["vans"].fillna(0).tolist() == [0, 20]
     text = page_text(app)
-    assert "1 driver per van (undone)" in text
+    assert "at least one in each shift (undone)" in text
     back = "Undone, back to: vans and orders per van estimated, service level 90 %"
     assert back in text
 
