@@ -21,7 +21,7 @@ settings.load_profile("harbor")
 # Before any test imports JAX: the suite runs on the CPU, whatever the machine has.
 os.environ["JAX_PLATFORMS"] = "cpu"
 # A test's networks are small: to optimise their programs takes longer than to run them.
-# tests/contract/test_demo.py has them compiled as commands do.
+# tests/deploy/test_demo.py has them compiled as commands do.
 os.environ.setdefault(
     "XLA_FLAGS",
     "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false "

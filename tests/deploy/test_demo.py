@@ -1,15 +1,19 @@
-"""`harbor demo` as a person runs it: from nothing to pages, Ctrl-C, and again."""
+"""The wheel where there is no checkout, and its demo: from nothing to pages, Ctrl-C, and again."""
 
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 import urllib.request
+import zipfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from zoneinfo import ZoneInfo
 
 import psycopg
@@ -27,48 +31,150 @@ from tests.ports import free_port
 pytestmark = pytest.mark.db
 
 ROOT = Path(__file__).parents[2]
+PACKAGES = ("forecaster", "pipelines", "dashboard", "migrations")
+NO_DATA = {".png"}
 # Two of its depots are in London, of which the one that is open on Sundays can be late on any day.
 SMALL = ("--depots", "5", "--days", "70")
 PATIENCE_S = 300
+NOTEBOOK = """
+import sys
+import pandas as pd
+from forecaster import forecast, load
+
+days = pd.date_range("2026-01-01", periods=60)
+orders = pd.DataFrame({"depot_id": "A", "date": days, "orders": 80 + 5 * days.dayofweek})
+print(forecast(load(sys.argv[1]), orders).to_csv(index=False))
+"""
 
 
 @pytest.fixture(scope="module")
-def home():
-    """A folder with a space in its name, which the server's account may enter."""
-    top = Path(tempfile.mkdtemp(prefix="harbor demo "))
-    top.chmod(0o755)
-    yield top / "var"
-    shutil.rmtree(top)
+def wheel(tmp_path_factory):
+    """Built from nothing but what git would hand on, by way of the source distribution."""
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"
+    for package in PACKAGES:
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / package, source / package, ignore=ignored)
+    for name in ("pyproject.toml", "README.md"):
+        shutil.copy(ROOT / name, source)
+    command = [
+        sys.executable,
+        "-m",
+        "build",
+        "--no-isolation",
+        "--outdir",
+        folder,
+        source,
+    ]
+    subprocess.run(command, check=True, capture_output=True)
+    (built,) = folder.glob("*.whl")
+    return built
 
 
-def demo(home, *arguments):
-    """The command and its environment, whose programs XLA optimises as it does by default."""
-    environment = {**os.environ, "HARBOR_HOME": str(home)}
-    del environment["XLA_FLAGS"]
-    command = [sys.executable, "-m", "pipelines", "demo", *SMALL, *arguments]
-    return command, environment
+@pytest.fixture(
+    scope="module",
+    params=[
+        "dependencies of these tests",
+        pytest.param("dependencies from the index", marks=pytest.mark.image),
+    ],
+)
+def installed(request, wheel):
+    """An environment with the wheel, and a home for its user, with spaces in their names."""
+    folder = Path(tempfile.mkdtemp(prefix="harbor wheel "))
+    folder.chmod(0o755)  # as root, the server's account must be able to enter
+    environment = folder / "environment"
+    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    python = environment / "bin" / "python"
+    options, what = ["--no-deps", "--no-index"], str(wheel)
+    if request.param == "dependencies from the index":
+        options, what = [], f"{wheel}[all]"
+    else:
+        site = sysconfig.get_path("purelib", vars={"base": str(environment)})
+        (Path(site) / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, *options, what], check=True)
+    (folder / "home").mkdir()
+    # Without XLA_FLAGS: programs are optimised as they are by default.
+    own = ("HARBOR_", "XDG_", "PYTHON", "VIRTUAL_ENV", "XLA_FLAGS")
+    variables = {
+        name: value for name, value in os.environ.items() if not name.startswith(own)
+    }
+    yield SimpleNamespace(
+        python=python,
+        bin=environment / "bin",
+        home=folder / "home",
+        variables={**variables, "HOME": str(folder / "home")},
+    )
+    shutil.rmtree(folder)
+
+
+def run(installed, *words):
+    done = subprocess.run(
+        [installed.bin / words[0], *words[1:]],
+        env=installed.variables, cwd=installed.home, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done
 
 
 def is_healthy(port):
+    """Whether the pages' server answers, also with what it serves before the first page."""
+    address = f"http://127.0.0.1:{port}"
     try:
-        with urllib.request.urlopen(
-            f"http://127.0.0.1:{port}/_stcore/health"
-        ) as answer:
-            return answer.read() == b"ok"
+        for path in ("_stcore/health", "first-page"):
+            with urllib.request.urlopen(f"{address}/{path}") as answer:
+                if answer.status != 200:
+                    return False
     except OSError:
         return False
+    return True
 
 
-def test_from_nothing_to_the_scores(home):
-    command, environment = demo(home, "--no-serve")
-    done = subprocess.run(
-        command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False
+def test_every_file_of_the_packages_is_in_it(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        inside = {*archive.namelist()}
+    expected = {
+        path.relative_to(ROOT).as_posix()
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*")
+        if path.is_file()
+        and "__pycache__" not in path.parts
+        and path.suffix not in NO_DATA
+    }
+    assert expected - inside == set()
+    assert not [name for name in inside if name.startswith("tests")]
+
+
+def test_the_program_is_that_of_the_wheel(installed):
+    for program in ("harbor", "harbor-fleet"):
+        assert "forecast" in run(installed, program, "--help").stdout
+    where = run(
+        installed, "python", "-c", "import pipelines; print(pipelines.__file__)"
     )
-    assert done.returncode == 0, done.stderr
+    assert where.stdout.startswith(str(installed.bin.parent))
+
+
+@pytest.fixture(scope="module")
+def home(installed):
+    """The user's data directory, where all of it lies away from a checkout."""
+    return installed.home / ".local" / "share" / "harbor-fleet"
+
+
+def test_from_nothing_to_the_scores(installed, home):
+    done = run(installed, "harbor", "demo", *SMALL, "--no-serve")
     stages = ("Inventing", "Loading", "Training", "Hindcasting", "Simulating", "Ready")
     for stage in stages:
         assert stage in done.stderr
     assert list((home / "artefacts").glob("*.npz"))
+
+
+def test_a_notebook_forecasts_with_its_model(installed, home):
+    models = json.loads(run(installed, "harbor", "models", "list", "--json").stdout)
+    (champion,) = [each["filename"] for each in models if each["role"] == "champion"]
+    path = home / "artefacts" / champion
+    notebook = run(installed, "python", "-c", NOTEBOOK, str(path))
+    assert notebook.stdout.count("\nA,2026-03-01,") == 7
 
 
 def test_its_last_nights_were_simulated_one_nightly_run_at_a_time(home):
@@ -146,15 +252,15 @@ def test_a_night_right_after_it_has_nothing_to_do(home):
     assert "nothing has come in since" in done.stderr
 
 
-def test_again_it_goes_on_serves_and_ctrl_c_stops_everything(home):
+def test_again_it_goes_on_serves_and_ctrl_c_stops_everything(installed, home):
     port = free_port()
-    command, environment = demo(home, "--port", str(port))
+    command = [installed.bin / "harbor", "demo", *SMALL, "--port", str(port)]
     started = time.monotonic()
     log = home.with_name("demo.log")
     with log.open("w") as out:
         process = subprocess.Popen(
-            command, env=environment, cwd=ROOT, start_new_session=True, stdout=out,
-            stderr=subprocess.STDOUT,
+            command, env=installed.variables, cwd=installed.home, start_new_session=True,
+            stdout=out, stderr=subprocess.STDOUT,
         )  # fmt: skip
     while not (is_healthy(port) and "Ready after" in log.read_text()):
         assert process.poll() is None, log.read_text()
