@@ -84,10 +84,10 @@ def _not_champion(freshness: Freshness) -> str | None:
         return None
     if freshness.champion is None:
         return (
-            "No model is champion, so this forecast will not be renewed. Choose one with `harbor "
+            "No model is in use, so this forecast will not be renewed. Choose one with `harbor "
             "models list` and `harbor models promote VERSION`, then run `harbor forecast`."
         )
     return (
-        f"This forecast is not from the champion (model {freshness.champion}). Update it with "
+        f"This forecast is not from the model in use ({freshness.champion}). Update it with "
         "`harbor forecast`; if that changes nothing, `harbor doctor` says why."
     )

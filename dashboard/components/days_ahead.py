@@ -21,7 +21,6 @@ from pipelines.planning.days_ahead import FLEET_DAYS
 
 SPANS = {"3 weeks": FLEET_DAYS, "13 months": HISTORY_DAYS}
 """Days of history in the chart of page Days ahead, by the label of the choice."""
-YEAR = pd.Timedelta(weeks=52)
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
@@ -65,15 +64,7 @@ def grid_html(city: str, freshness: Freshness) -> str:
     shown = {"": city} | {each: each for each in depots["city"].unique()}
     names = {key: day_names(own, freshness) for key, own in shown.items()}
     events = queries.fleet_events(freshness, HISTORY_DAYS)
-    days = pd.to_datetime(depots["target_on"].unique())
-    of_year = events[events["day_on"].isin(days - YEAR)].assign(
-        day_on=lambda rows: rows["day_on"] + YEAR
-    )
-    # Those of single cities would take lines that nobody reads.
-    n_here = depots["city"].nunique()
-    in_cities = of_year.groupby(["day_on", "what"])["city"].transform("nunique")
-    of_all = of_year if city else of_year[in_cities == n_here]
-    before = brief.day_names(of_all, n_here, city)
+    before = brief.names_of_last_year(events, depots["city"].nunique(), city)
     return html_grids.fleet_grid(depots, names, before)
 
 
@@ -102,9 +93,10 @@ def show_day_names(names: Mapping[pd.Timestamp, str], days: pd.Series) -> None:
 
 
 def last_week_note(city: str, days: pd.Series, freshness: Freshness) -> str:
-    """'vs last week: that week had Pay Day.', by the seven days before `days`; '' for no names."""
+    """Markdown 'vs last week: that week had Pay Day.', of the days before `days`; '' for no names."""
     names = names_of_last_week(day_names(city, freshness), days.min())
-    return f"vs last week: that week had {names}." if names else ""
+    told = f"vs last week: that week had {names}." if names else ""
+    return formatting.escape_markdown(told)
 
 
 def names_of_last_week(names: Mapping[pd.Timestamp, str], first: pd.Timestamp) -> str:

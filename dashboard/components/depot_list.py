@@ -15,7 +15,7 @@ from dashboard.text import formatting, plan_summaries, summaries
 
 MAX_DEPOTS = 200
 """Most depots in the list; the box above it finds every depot."""
-URGENT, WEEK, ERROR = "Late orders", "Vs last week", "Off by"
+URGENT, WEEK, ERROR = html_grids.LATE, "Vs last week", "Off by"
 SORT_ORDERS = (URGENT, WEEK, ERROR)
 """Sort orders of the list; the first is the default."""
 
@@ -45,7 +45,8 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
             depots, plan = depots[depots["city"] == city], plan.of_city(city)
         is_late = depots["depot_id"].map(numbers["status"]).fillna("").ne("")
         late = formatting.listed(sorted(depots.loc[is_late, "name"]))
-        missing = f"Missing data: {late}." if late else ""
+        on_top = ", listed first" * (order == URGENT)
+        missing = f"Missing data{on_top}: {late}." if late else ""
         days = with_pace(plan.cities, freshness)
         short = plan_summaries.short_depots(plan.depots, days)
         with answer:
@@ -63,7 +64,7 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         late = "Late orders: in all days ahead, after the moves between depots that Plan proposes. "
         st.caption(
             f"{late * (html_grids.LATE in numbers)}Off by: + is a forecast too high. Outside: orders outside the "
-            f"80\N{NO-BREAK SPACE}% band. {last_week}"
+            f"80\N{NO-BREAK SPACE}% band. {last_week}".strip()
         )
 
 

@@ -1,5 +1,6 @@
-"""One scored day of the page "Accuracy": errors by city and depot, explained."""
+"""One scored day of the page "Accuracy": errors by city and depot, with notes."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 
@@ -14,7 +15,6 @@ from dashboard.queries.scores import SCORED_DAYS
 from dashboard.tables import display_tables
 from dashboard.tables.workbook import Sheets
 from dashboard.text import formatting, summaries
-from pipelines.planning.days_ahead import FLEET_DAYS
 
 MAX_DEPOTS, MAX_WORST, MAX_WORST_DAYS = 50, 8, 5
 """Most rows of a long table (Excel has them all), and of the two "furthest off" tables."""
@@ -35,16 +35,15 @@ def last_day(
     return here, summaries.last_day_sentence(here, day_on, today, occasions)
 
 
-def neighbours(day_on: date, first_on: date, newest_on: date) -> None:
-    """Links to the scored days before and after a day, as far as page Accuracy offers them."""
-    first_on = max(first_on, newest_on - (FLEET_DAYS - 1) * formatting.A_DAY)
+def neighbours(day_on: date, days: Collection[date]) -> None:
+    """Links to the days before and after a day that are among `score_filter.single_days`."""
     chosen = st.query_params.to_dict()
     with st.container(horizontal=True, key="neighbours"):
         for sign, day in (
             ("‹", day_on - formatting.A_DAY),
             ("›", day_on + formatting.A_DAY),
         ):
-            if first_on <= day <= newest_on:
+            if day in days:
                 address = formatting.link("accuracy", **chosen | {"period": f"{day}"})
                 name = [sign, formatting.day(day)][:: 1 if sign == "‹" else -1]
                 widgets.note(" ".join(name), address)
@@ -91,7 +90,7 @@ def show(
 def show_misses(
     name: str, misses: pd.DataFrame, scope: ScoreFilter, freshness: Freshness
 ) -> pd.DataFrame:
-    """Shows the first rows of `queries.largest_errors` with explanations; returns all rows."""
+    """Shows the first rows of `queries.largest_errors` with notes; returns all rows."""
     widgets.cut_notice(len(misses), MAX_DEPOTS)
     st.caption(display_tables.MISSES_NOTE)
     unused = "Day" if scope.days_back == 1 else "Off by %"

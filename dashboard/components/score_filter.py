@@ -23,6 +23,12 @@ NOT_SCORED = (
 NO_SCORES = "No scores for this choice. Choose another period, city or depot."
 
 
+def single_days(first_on: date, newest_on: date) -> list[date]:
+    """The days that can be chosen alone, newest first."""
+    every = (newest_on - n * formatting.A_DAY for n in range(FLEET_DAYS))
+    return [day for day in every if day >= first_on]
+
+
 def score_filter(
     live: bool, first_on: date, newest_on: date, freshness: Freshness
 ) -> ScoreFilter:
@@ -44,14 +50,12 @@ def score_filter(
     }
     if 1 < n_days < SCORED_DAYS:
         periods[f"{SCORED_DAYS}"] = f"All {n_days} days"
-    last_days = (newest_on - n * formatting.A_DAY for n in range(FLEET_DAYS))
     with st.container(horizontal=True, key="score-filter"):
         city = widgets.choose_city(sorted(depots["city"].unique()))
         names = days_ahead.day_names(city, freshness)
-        for day in last_days:
+        for day in single_days(first_on, newest_on):
             label = formatting.day(day), names.get(pd.Timestamp(day))
-            if day >= first_on:
-                periods[f"{day}"] = " · ".join(filter(None, label))
+            periods[f"{day}"] = " · ".join(filter(None, label))
         period = widgets.choose_from_url(
             "Period", "period", periods, str(SCORED_DAYS), width=260
         )

@@ -14,7 +14,7 @@ from forecaster.errors import ArtefactError
 from forecaster.inference.paths import PathTable
 from pipelines.planning.van_plan import QUANTILES, Plan, Settings, make_plan
 
-POOL = "extra"
+POOL = "hired or extra"
 """Name of the lender of vans that belong to no depot: hired ones, or more than the depots own."""
 
 

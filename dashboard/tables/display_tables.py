@@ -106,7 +106,8 @@ def accuracy(scores: pd.DataFrame, grain: str, heading: str) -> pd.DataFrame:
 def accuracy_by_week(scores: pd.DataFrame) -> pd.DataFrame:
     """Weeks of `queries.accuracy`, newest first; the newest week may be incomplete."""
     weeks = scores[scores["grain"] == "week"].sort_values("day_on", ascending=False)
-    days = scores.loc[scores["grain"] == "day", "day_on"]
+    is_day = scores["grain"].eq("day") & scores["mape"].notna()
+    days = scores.loc[is_day, "day_on"]
     named = [
         formatting.day_range(
             *days[days.between(monday, monday + 6 * formatting.A_DAY)].agg(

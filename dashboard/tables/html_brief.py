@@ -81,8 +81,8 @@ def _caution(estimated: Sequence[str]) -> str:
         return ""
     links = [_link(plan_link(city, form="settings"), city) for city in estimated]
     return (
-        "<p><small>Vans are estimates. Set your own: "
-        f"{formatting.listed(links, MAX_CITIES, 'cities')}.</small></p>"
+        f"<p><small>Vans are estimates in {formatting.listed(links, MAX_CITIES, 'cities')}: "
+        "set your own there.</small></p>"
     )
 
 
@@ -91,8 +91,8 @@ def _item(decision: Decision) -> str:
     severe = " severe" if decision.is_severe else ""
     places = "".join(_link(address, name) for name, address in decision.places)
     cities = f'<span class="places">{places}</span>' if places else ""
-    css_class = ' class="decided"' * decision.is_decided
-    css_class = ' class="covered"' if decision.is_covered else css_class
+    state = "covered" if decision.is_covered else "decided" * decision.is_decided
+    css_class = f' class="{state}"' if state else ""
     link = _link(decision.link, decision.text, decision.about)
     return (
         f'<li{css_class}><b class="{kind.lower()}{severe}">{kind}</b>'

@@ -222,25 +222,30 @@ def _city_totals(name: str, depots: pd.DataFrame, days: Days, names: DayNames) -
     """The row of some depots' planned totals, with the `names` of days; `name` is HTML."""
     totals = depots.groupby("target_on")["part"].sum()
     change = formatting.signed_percent(summaries.change(depots), 0)
-    return _sums(name, totals, days, names, change)
+    return _sums("total", name, totals, days, names, change)
 
 
 def _last_year(depots: pd.DataFrame, days: Days, names: DayNames) -> list[str]:
     """The row of some depots' orders 52 weeks before, with the `names` of those days; [] if unknown."""
-    before = depots.dropna(subset=["year_before"])
-    if before.empty:
+    by_day = depots[depots["basis"] != "closed"].groupby("target_on")["year_before"]
+    known, every = by_day.count(), by_day.size()
+    if not known.any():
         return []
-    known, every = (rows["depot_id"].nunique() for rows in (before, depots))
-    of = f", {known:,} of {formatting.count(every, 'depot')}" * (known < every)
-    name = f"Last year<small>52 weeks before{of}</small>"
-    sums = before.groupby("target_on")["year_before"].sum()
-    return [_sums(name, sums, days, names)]
+    of = f", at least {known.min():,} of {formatting.count(every.max(), 'depot')}"
+    name = f"Last year<small>52 weeks before{of * bool((known < every).any())}</small>"
+    before = depots.dropna(subset=["year_before"]).groupby("target_on")["year_before"]
+    return [_sums("year", name, before.sum(), days, names)]
 
 
 def _sums(
-    name: str, totals: pd.Series, days: Days, names: DayNames, change: str = ""
+    css_class: str,
+    name: str,
+    totals: pd.Series,
+    days: Days,
+    names: DayNames,
+    change: str = "",
 ) -> str:
-    """A row of sums by day, with `names` below them; with `change` the row of planned totals."""
+    """A row of sums by day with the `names` of days; `name` is HTML."""
     named = {
         day: f'<small class="events">{escape(names[day])}</small>' for day in names
     }
@@ -253,7 +258,6 @@ def _sums(
         f'<td class="wide">{formatting.orders(totals.sum())}</td>',
         f'<td class="wide">{change}</td>',
     ]
-    css_class = "total" if change else "year"
     return html_tables.row(name, in_columns(cells, days) + wide, css_class)
 
 
@@ -366,8 +370,8 @@ def _day_row(
     if has_year:
         is_known = not pd.isna(row["year_before"])
         year_on = row["year_before_on"]
-        # Of another weekday or week, as its event was.
-        is_moved = is_known and (day - year_on).days != 364
+        # Its event was in another week, or on another weekday.
+        is_moved = is_known and day - year_on != formatting.A_YEAR
         on = formatting.day(year_on, day) if is_moved else ""
         year = formatting.orders(row["year_before"])
         cells.append(f"<td>{year}<small>{on}</small></td>")

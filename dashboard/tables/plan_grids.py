@@ -23,7 +23,7 @@ from dashboard.tables.html_grids import (
     override_note,
 )
 from dashboard.text import formatting, plan_summaries
-from pipelines.planning.city_settings import CitySettings
+from pipelines.planning.city_settings import ASK, CitySettings
 from pipelines.planning.van_plan import ALL_CITIES, Plan
 from pipelines.planning.words import DECIDED, decision_words
 
@@ -31,6 +31,7 @@ DEPOT_CELLS = (
     '<tr><th scope="rowgroup" colspan="{}"><small>Each depot: vans, “7 of 9” where 9 are needed, '
     "and its planned orders</small></th></tr>"
 )
+DECIDED_BRIEFLY = DECIDED | {ASK: "help asked"}
 CERTAIN = 0.99
 """Chance of full delivery below which it is shown."""
 
@@ -49,7 +50,8 @@ def cities(
     body = [_all_cities(days, settings, marked)] if len(settings) > 1 else []
     for city, own in groupby(days.to_dict("records"), itemgetter("city")):
         cells = {row["target_on"]: _city_cell(row, marked) for row in own}
-        name = html_tables.city_name(str(city), marked) + _vans(settings[str(city)])
+        name, of = html_tables.city_name(str(city), marked), settings[str(city)]
+        name += _has(of.vans, of.is_estimated)
         body.append(html_tables.row(name, in_columns(cells, columns)))
     label = "Vans needed by city and day"
     name = "City<small>vans needed</small>"
@@ -61,10 +63,7 @@ def _all_cities(
     days: pd.DataFrame, settings: Mapping[str, CitySettings], marked: date | None
 ) -> str:
     """The row of each day's sums: a city's spare vans do not offset another's shortage."""
-    known = days.assign(
-        short=days["short"].where(days["vans"].notna(), 0),
-        left=days["short"].mask(days["is_decided"], 0),
-    )
+    known = days.assign(left=days["short"].mask(days["is_decided"], 0))
     sums = known.groupby("target_on")[["needed", "short", "left"]].sum()
     sums = sums.assign(late=plan_summaries.late_orders(days))
     cells = []
@@ -73,8 +72,8 @@ def _all_cities(
         html += f"<small>{formatting.orders(late)} late</small>" if late else ""
         cells.append(f'<td class="{_day_class(day, marked)}">{html}</td>')
     every = [each.vans for each in settings.values() if each.vans is not None]
-    vans = f"<small>{formatting.count(sum(every), 'van')}</small>"
-    vans *= len(every) == len(settings)
+    is_estimated = any(each.is_estimated for each in settings.values())
+    vans = _has(sum(every) if len(every) == len(settings) else None, is_estimated)
     return html_tables.row(f"{ALL_CITIES}{vans}", cells, "total")
 
 
@@ -86,12 +85,12 @@ def _short(vans: float, *, is_decided: bool) -> str:
     return f' <b class="{css_class}">{vans:,.0f}<span class="desk"> short</span></b>'
 
 
-def _vans(city: CitySettings) -> str:
-    """'52 vans (estimated)' as HTML below a city's name."""
-    if city.vans is None:
+def _has(vans: int | None, is_estimated: bool) -> str:
+    """'52 vans (estimated)' as HTML below a name."""
+    if vans is None:
         return "<small>vans not known</small>"
-    estimated = " (estimated)" if city.is_estimated else ""
-    return f"<small>{formatting.count(city.vans, 'van')}{estimated}</small>"
+    estimated = " (estimated)" if is_estimated else ""
+    return f"<small>{formatting.count(vans, 'van')}{estimated}</small>"
 
 
 def _columns(days: pd.DataFrame) -> list[pd.Timestamp]:
@@ -149,7 +148,9 @@ def depots(plan: Plan, marked: date | None = None, names: DayNames = NO_NAMES) -
     city = str(days["city"].iloc[0])
     heads = _heads(columns, marked, names, city)
     label = "Vans and orders by day and depot"
-    outcome = _totals(days, OUTCOME) | _by_shift(plan.shifts)
+    outcome, shifts = _totals(days, OUTCOME), _by_shift(plan.shifts)
+    if shifts:
+        outcome |= {"Drivers in all": outcome.pop("Drivers")} | shifts
     # Each shift below the row of all.
     in_order = sorted(outcome, key=lambda name: ROWS.index(name.split(" ")[0]))
     totals = [
@@ -199,7 +200,7 @@ def _edit_link(row: Row, content: str, html: str) -> str:
 
 
 def _unless_zero(number: float) -> str:
-    return formatting.orders(number) if round(number) else ""
+    return formatting.orders(number) if abs(number) >= 0.5 else ""
 
 
 DayTexts = Mapping[Hashable, str]
@@ -291,7 +292,7 @@ def _decision(day: Row) -> str:
     """A day's decision as HTML: '+3 hired, −1 off, Ann', without a name on phones; or 'decide'."""
     words = [
         f"+{day['extra']:,} hired" if day["extra"] else "",
-        DECIDED.get(day["kind"], "").removesuffix(" for"),
+        DECIDED_BRIEFLY.get(day["kind"], ""),
         f"−{day['off_road']:,} off" if day["off_road"] else "",
     ]
     if any(words):

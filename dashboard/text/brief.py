@@ -139,14 +139,14 @@ def _named(cities: pd.DataFrame) -> str:
 
 
 def _short(cities: pd.DataFrame) -> str:
-    """'5 vans short, 2 hired in Delft, 4 more decided': what is left, and what others decided."""
+    """'5 vans short, 2 hired in Delft, 4 more decided': what is left to decide, and what is not."""
     left = cities[~cities["is_decided"]]
     n_short = int(left["short"].sum())
     total = formatting.count(n_short, "van") if n_short else "none"
     hired = left[left["extra"] > 0]
     where = f", {hired['extra'].sum():,} hired in {formatting.listed([*hired['city']])}"
     decided = cities.loc[cities["is_decided"], "short"].sum()
-    more = f", {decided:,} more decided" if decided else ""
+    more = f", {decided:,} {'more ' * bool(n_short)}decided" if decided else ""
     return f"{total} short{where * (not hired.empty)}{more}"
 
 
@@ -313,6 +313,16 @@ def _changes(week: pd.DataFrame) -> list[Decision]:
         )
         for depot_id, row in large.head(MAX_CHANGES).iterrows()
     ]
+
+
+def names_of_last_year(
+    events: pd.DataFrame, n_cities: int, city: str = ""
+) -> dict[pd.Timestamp, str]:
+    """As `day_names`, of the days `A_YEAR` before; of several cities only what all of them had."""
+    in_cities = events.groupby(["day_on", "what"])["city"].transform("nunique")
+    of_all = events if city else events[in_cities == n_cities]
+    names = day_names(of_all, n_cities, city)
+    return {day + formatting.A_YEAR: name for day, name in names.items()}
 
 
 def day_names(

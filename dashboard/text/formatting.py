@@ -27,6 +27,8 @@ A_DAY = pd.Timedelta(days=1)
 BASES = {"model": "own history", "cold_start": "similar depots", "closed": "closed"}
 NAIVE = "same day last week"
 """The seasonal naive forecast, as pages call it."""
+A_YEAR = pd.Timedelta(weeks=52)
+"""The year between days that are compared, which have the same weekday."""
 MODEL_PARTS = {NETWORK: "Recent weeks", POINT_SHIFT: "Correction"}
 """Plain names of forecast parts that are named after the model's internals."""
 PART_NOTES = {

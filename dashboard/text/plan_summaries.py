@@ -33,7 +33,7 @@ def settings_text(settings: CitySettings, zone: ZoneInfo) -> str:
 
 
 def settings_words(settings: Mapping[Any, Any]) -> str:
-    """'52 vans, 50 orders per van, service level 90 %, 1 driver per van, at least one in each shift'."""
+    """'52 vans, 50 orders per van, service level 90 %, 1 driver per van, shifts 06-14'."""
     vans, per_van = settings["vans"], settings["orders_per_van"]
     words = "vans and orders per van estimated"
     if per_van is not None:
@@ -42,9 +42,8 @@ def settings_words(settings: Mapping[Any, Any]) -> str:
     number = settings["drivers_per_van"]
     drivers = "1 driver" if number == 1 else f"{number:g} drivers"
     level = f"{100 * settings['service_level']:.0f} %"
-    shifts = f": {settings['shifts']}" if settings["shifts"] else ""
-    in_each = f"at least one in each shift{shifts}"
-    return f"{words}, service level {level}, {drivers} per van, {in_each}"
+    shifts = f", shifts {settings['shifts']}" if settings["shifts"] else ""
+    return f"{words}, service level {level}, {drivers} per van{shifts}"
 
 
 def overview(plan: Plan) -> str:

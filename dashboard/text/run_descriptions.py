@@ -236,6 +236,7 @@ def _result(row: Mapping[Any, Any]) -> str:
     if row["step"] == "nightly" and (alarms := metrics.pop("alarms", None)):
         metrics = {"accuracy_alarms": len(alarms)} | metrics
     told = formatting.with_naive_name(describe(metrics))
+    told = told.replace("new champion", "new model in use")
     if row["step"] == "prune" and row["state"] == "done":
         told = told or "nothing old to remove"
     return f"{row.get('late', '')}{told[:1].upper()}{told[1:]}".strip()

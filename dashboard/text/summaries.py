@@ -197,7 +197,7 @@ def coverage_sentence(bands: pd.DataFrame) -> str:
     """
     shares = _shares_inside(bands)
     told = [
-        f"{10 * shares[level]:.0f} for {name}"
+        f"{10 * shares[level]:.0f}" + f" for {name}" * (len(shares) > 1)
         for level, name in LEVELS.items()
         if level in shares
     ]
@@ -278,17 +278,16 @@ def outside_sentence(scored: pd.DataFrame) -> str:
 
 
 def planners_sentence(overridden: pd.DataFrame) -> str:
-    """'Where planners changed the forecast, they were off by 6.5 %, it by 33.2 %.'; '' without any.
+    """'Planners changed 3 depot-days: they were off by 6.5 %, the forecast by 33.2 %.'.
 
-    `overridden` is `queries.override_accuracy`.
+    `overridden` is `queries.override_accuracy`; '' if it is empty.
     """
-    told = ""
-    for row in overridden[overridden["reason"].isna()].to_dict("records"):
-        own, model = (
-            formatting.percent(row[key]) for key in ("override_mape", "forecast_mape")
-        )
-        told = f"Where planners changed it, they were off by {own}, the forecast by {model}."
-    return told
+    if overridden.empty:
+        return ""
+    every = overridden.iloc[0]
+    days = formatting.count(every["counted"], "depot-day")
+    own, model = map(formatting.percent, every[["override_mape", "forecast_mape"]])
+    return f"Planners changed {days}: they were off by {own}, the forecast by {model}."
 
 
 def _of_depots(counted: pd.DataFrame, scored: pd.DataFrame) -> str:

@@ -48,7 +48,7 @@ if scope.days_back == 1:
 if subjects:
     page_head.rename(f"Accuracy of {', '.join(subjects)}")
 if scope.days_back == 1:
-    told = [day_sentence]
+    told, below = [day_sentence], ""
     if scope.depot:
         rows = queries.largest_errors(scope, freshness).to_dict("records")
         told = [summaries.outcome_sentence(row) for row in rows]
@@ -57,9 +57,9 @@ if scope.days_back == 1:
         below = " ".join(filter(None, [error, summaries.outside_sentence(scored)]))
     with answer:
         widgets.answer(" ".join(filter(None, told)))
-        if scored is not None:
+        if below:
             st.caption(formatting.escape_markdown(below))
-        one_day.neighbours(day_on, first_on, newest_on)
+        one_day.neighbours(day_on, score_filter.single_days(first_on, newest_on))
     sheets = one_day.show(scope, scored, freshness)
     page_head.save_as_excel(f"accuracy-of-{day_on}", lambda: sheets, freshness)
     st.stop()

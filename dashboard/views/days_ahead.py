@@ -51,8 +51,8 @@ with st.container(key="grid-legend"):
     shade = "Brighter" if st.context.theme.type == "dark" else "Darker"
     notes = [f"{shade}: busier, for each depot.", summaries.TOTALS_NOTE]
     notes += ["≈: from similar depots."] if own["basis"].eq("cold_start").any() else []
-    last_week = days_ahead.last_week_note(city, own["target_on"], freshness)
-    st.caption(" ".join([*notes, formatting.escape_markdown(last_week)]))
+    notes.append(days_ahead.last_week_note(city, own["target_on"], freshness))
+    st.caption(" ".join(notes).strip())
 st.html(days_ahead.grid_html(city, freshness))
 days_ahead.show_day_names(names, own["target_on"])
 

@@ -49,8 +49,8 @@ if not city:
     day = plan_parts.day_of_address(days)
     plan_parts.next_decision(days, day=day)
     st.caption(
-        "Vans needed, vans short (underlined in red: to decide), and the chance of full delivery if it "
-        "is below 99 %. Vans stay in their city."
+        "Vans needed. Below: vans short (underlined in red: to decide), and the chance of full delivery "
+        "if it is below 99 %. Vans stay in their city."
     )
     st.html(plan_grids.cities(days, settings, day, names))
     days_ahead.show_day_names(names, days["target_on"])
@@ -73,11 +73,12 @@ if form != "vans":
         st.caption(f"Today: {told}")
 marked = day or plan_summaries.first_to_look_at(days)
 with st.container(horizontal=True, key="screen-only"):
-    is_short = bool(plan.cities["short"].any())
-    decide = f"Decide on {formatting.day(marked) if is_short else 'vans'}"
+    is_open = ~(days["is_enough"] | days["is_decided"])
+    is_due = bool(is_open[days["target_on"].dt.date == marked].any())
+    decide = f"Decide on {formatting.day(marked) if is_due else 'vans'}"
     for kind, heading in (("vans", decide), ("orders", "Change orders")):
         address = formatting.plan_link(city, marked, form=kind)
-        widgets.action(heading, address, is_primary=kind == "vans" and is_short)
+        widgets.action(heading, address, is_primary=kind == "vans" and is_due)
 plan_parts.settings_note(settings[city])
 newest = st.container(key="plan-newest")
 st.html(plan_grids.depots(plan_parts.depots_in_grid(plan, depot), marked, names))

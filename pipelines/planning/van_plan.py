@@ -62,7 +62,7 @@ class Plan:
         model's total), needed, vans (including hired ones, without those off the road; NaN if not
         known), short (needed - vans, at least 0), delivery_probability (that the city's vans
         carry all orders; NaN if vans are not known), undelivered (expected orders that the vans
-        leave behind; 0 if they surely carry all, and if vans are not known), drivers
+        leave behind; 0 if they surely carry all, NaN if vans are not known), drivers
         and drivers_needed (sums over shifts, or over depots where orders have no times); kind (''
         for none), extra, off_road, note, made_by and made_at of its `VanDecision`; is_decided
         (whether the decision settles the day: a hire does only if the day is no longer short); and
@@ -241,7 +241,7 @@ class _CityDay:
         columns = {
             "needed": needed,
             "vans": has,
-            "undelivered": 0.0 if has is None else self.late(has),
+            "undelivered": np.nan if has is None else self.late(has),
             **{name: getattr(decision, name) for name in DECISION},
             "made_by": decision.made_by or "",
             **dict.fromkeys(CHANCES, np.nan),

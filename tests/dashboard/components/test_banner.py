@@ -69,13 +69,13 @@ def from_day(day):
         ),
         pytest.param(
             {"champion": "20251201-cd"},
-            "not from the champion (model 20251201-cd)",
+            "not from the model in use (20251201-cd)",
             "`harbor forecast`",
             id="another champion",
         ),
         pytest.param(
             {"champion": None},
-            "No model is champion",
+            "No model is in use",
             "`harbor models promote VERSION`",
             id="no champion",
         ),

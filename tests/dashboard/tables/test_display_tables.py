@@ -207,8 +207,8 @@ def test_the_history_has_a_row_for_each_change_of_orders_vans_or_settings():
         "Anna, Fri 21 Nov, 06:31", "Poplar, Thu 27 Nov", "420 orders (forecast then 341)", "Fog",
     ]  # fmt: skip
     assert shown["Change"].tolist()[1:] == [
-        "52 vans, 50 orders per van, service level 90 %, 1 driver per van, at least one in each shift: 06-14",
-        "Undone, back to: vans and orders per van estimated, service level 90 %, 1 driver per van, at least one in each shift",
+        "52 vans, 50 orders per van, service level 90 %, 1 driver per van, shifts 06-14",
+        "Undone, back to: vans and orders per van estimated, service level 90 %, 1 driver per van",
     ]  # fmt: skip
 
 
@@ -345,3 +345,18 @@ def test_past_orders_are_newest_first_and_a_closed_day_is_no_event():
         {"Day": DAYS[1], "Orders": 12, "Holiday or event": "Black Friday"},
         {"Day": DAYS[0], "Orders": 0, "Holiday or event": ""},
     ]
+
+
+def test_a_week_is_named_by_its_scored_days():
+    monday = pd.Timestamp("2026-11-16")
+    days = [monday + pd.Timedelta(n, "D") for n in (0, 4, 6, 7)]
+    rows = pd.DataFrame(
+        {"grain": "day", "day_on": days, "mape": [np.nan, 0.1, 0.2, 0.3]}
+    )
+    weeks = pd.DataFrame(
+        {"grain": "week", "day_on": [monday, days[3]], "mape": [0.1, 0.3]}
+    )
+    scores = pd.concat([rows, weeks], ignore_index=True)
+    scores = scores.assign(forecaster="forecast", bias=0.0, coverage=0.8, counted=9)
+    table = display_tables.accuracy_by_week(scores)
+    assert table["Week"].tolist() == ["Mon 23 Nov", "Fri 20 – Sun 22 Nov"]

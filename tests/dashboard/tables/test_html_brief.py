@@ -1,6 +1,7 @@
 """The morning brief as HTML: headings, links, and what unfolds."""
 
 import re
+from dataclasses import replace
 
 from dashboard.tables import html_brief
 from dashboard.text.brief import Decision
@@ -61,6 +62,8 @@ def test_what_is_decided_is_counted_apart():
     html = html_brief.brief([left, decided], "1 day short of vans", "", "", [])
     assert "<h2>1 day short of vans</h2>" in html
     assert '<li class="decided">' in html
+    covered = replace(decided, is_covered=True)
+    assert '<li class="covered">' in html_brief.brief([covered], "", "", "", [])
     alone = html_brief.brief([decided], "", "", "", [])
     assert "<h2>Nothing needs you today: 1 shortage settled</h2>" in alone
     both = html_brief.brief([*make(2), decided], "", "", "", [])
@@ -71,7 +74,7 @@ def test_estimated_vans_lead_to_the_settings_of_their_cities():
     html = html_brief.brief([], "", "", "", ["The Hague", *"ABCDEF"])
     assert addresses(html)[0] == "plan?city=The+Hague&form=settings"
     assert len(addresses(html)) == 5
-    assert "and 2 more cities." in html
+    assert "and 2 more cities: set your own there." in html
 
 
 def test_beyond_seven_decisions_the_others_unfold():

@@ -73,7 +73,7 @@ def test_drivers_and_orders_are_told_by_shift_where_orders_have_times(plan):
     )
     rows = Cells(plan_grids.depots(replace(plan, shifts=shifts))).text
     assert rows[7:14] == [
-        ["Drivers", "3", "5"],
+        ["Drivers in all", "3", "5"],
         ["Drivers 06–14", "3", "–"],
         ["Drivers 14–22", "2", "–"],
         ["Orders", "150", "349"],
@@ -181,12 +181,19 @@ def test_a_missing_day_leaves_its_own_cell_empty(plan):
     both = pd.concat([delft, plan.cities], ignore_index=True)
     settings = {city: CitySettings(city, 5, 50.0) for city in ("Delft", "London")}
     head, total, first, second = Cells(plan_grids.cities(both, settings)).text
-    assert total == ["All cities 10 vans", "3", "14 4 short 198 late"]
+    assert total == ["All cities 10 vans (estimated)", "3", "14 4 short 198 late"]
     none = both.assign(
-        vans=float("nan"), delivery_probability=float("nan"), short=0, undelivered=0.0
+        vans=float("nan"),
+        delivery_probability=float("nan"),
+        short=0,
+        undelivered=float("nan"),
     )
     unknown = {city: CitySettings(city, None, 50.0) for city in settings}
-    assert Cells(plan_grids.cities(none, unknown)).text[1] == ["All cities", "3", "14"]
+    assert Cells(plan_grids.cities(none, unknown)).text[1] == [
+        "All cities vans not known",
+        "3",
+        "14",
+    ]
     assert head == ["City vans needed", "Fri 21 Nov", "Sat 22 Nov"]
     assert first[1] == ""
     assert first[2] == second[2] != ""
@@ -222,7 +229,7 @@ def test_the_vans_that_a_depot_lends_have_a_line_below_their_day():
     assert plan_grids.transfers(moves) == (
         '<ul class="hf-moves"><li><b>Sat 22 Nov</b><ul>'
         "<li><span>1 van</span> Århus → &lt;b&gt;Wapping</li>"
-        "<li><span>3 vans</span> extra → 2 Barking, 1 Dalston</li></ul></li></ul>"
+        "<li><span>3 vans</span> hired or extra → 2 Barking, 1 Dalston</li></ul></li></ul>"
     )
     assert plan_grids.transfers({DAYS[0]: []}) == ""
 

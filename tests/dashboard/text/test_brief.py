@@ -392,6 +392,10 @@ def test_a_days_events_name_the_cities_where_they_are_not_everywhere():
     assert brief.day_names(special, 2, "Helsinki") == {day: "Black Friday"}
     of_three = {day: "Black Friday (Helsinki and London) + Promotion (London)"}
     assert brief.day_names(special, 3) == of_three
+    a_year_on = pd.Timestamp("2027-11-26")
+    assert brief.names_of_last_year(special, 2) == {a_year_on: "Black Friday"}
+    of_london = {a_year_on: "Black Friday + Promotion"}
+    assert brief.names_of_last_year(special, 2, "London") == of_london
 
 
 def test_an_event_of_other_cities_too_is_not_said_to_be_of_the_short_one_alone():

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dashboard.planning.van_plan import Transfer
+from dashboard.planning.van_plan import POOL, Transfer
 from dashboard.text import plan_summaries
 from pipelines.planning.city_settings import CitySettings
 from pipelines.planning.shifts import NO_SHIFTS
@@ -313,21 +313,21 @@ ONLY_SHIFTS = CitySettings(
     [
         (
             CitySettings("London", 40, 52.0),
-            "40 vans, 52 orders per van, service level 90 %, 1 driver per van, at least one in each shift (estimated).",
+            "40 vans, 52 orders per van, service level 90 %, 1 driver per van (estimated).",
         ),
         (
             CitySettings(
                 "London", None, 1.0, 0.8, 1.5, "Anna", datetime(2025, 11, 21, 6, 31, tzinfo=UTC), 3
             ),
-            "vans not known, 1 order per van, service level 80 %, 1.5 drivers per van, at least one in each shift. Set by Anna, Fri 21 Nov, 06:31.",
+            "vans not known, 1 order per van, service level 80 %, 1.5 drivers per van. Set by Anna, Fri 21 Nov, 06:31.",
         ),
         (
             replace(ONLY_SHIFTS, shifts=""),
-            "40 vans, 52 orders per van, service level 90 %, 1 driver per van, at least one in each shift (estimated).",
+            "40 vans, 52 orders per van, service level 90 %, 1 driver per van (estimated).",
         ),
         (
             ONLY_SHIFTS,
-            ("40 vans, 52 orders per van, service level 90 %, 1 driver per van, at least one in each shift: 06-14, 14-22. Vans and "
+            ("40 vans, 52 orders per van, service level 90 %, 1 driver per van, shifts 06-14, 14-22. Vans and "
             "orders per van are estimated; the rest was set by Anna, Fri 21 Nov, 06:31."),
         ),
     ],
@@ -340,12 +340,12 @@ def test_settings_are_stated_with_who_saved_them(settings, expected):
 def test_a_depot_is_told_whose_vans_it_gets_and_who_gets_its_own():
     moves = [
         Transfer(1, "Alexander", "Waalhaven"),
-        Transfer(2, "extra", "Waalhaven"),
+        Transfer(2, POOL, "Waalhaven"),
         Transfer(1, "Kralingen", "Overschie"),
         Transfer(1, "Waalhaven", "Overschie"),
     ]
     assert plan_summaries.moved_vans("Waalhaven", moves) == (
-        "+1\N{NO-BREAK SPACE}Alexander\n+2\N{NO-BREAK SPACE}extra\n−1\N{NO-BREAK SPACE}Overschie"
+        "+1\N{NO-BREAK SPACE}Alexander\n+2\N{NO-BREAK SPACE}hired or extra\n−1\N{NO-BREAK SPACE}Overschie"
     )
     assert plan_summaries.moved_vans("Charlois", moves) == ""
 

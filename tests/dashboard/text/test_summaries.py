@@ -308,12 +308,13 @@ def test_planners_and_the_forecast_that_they_changed_are_compared():
     by_reason = pd.DataFrame(
         {
             "reason": [None, "Fair"],
+            "counted": [3, 1],
             "override_mape": [0.065, 0.1],
             "forecast_mape": 0.332,
         }
     )
     assert summaries.planners_sentence(by_reason) == (
-        "Where planners changed it, they were off by 6.5 %, the forecast by 33.2 %."
+        "Planners changed 3 depot-days: they were off by 6.5 %, the forecast by 33.2 %."
     )
     assert summaries.planners_sentence(by_reason[:0]) == ""
 

@@ -232,7 +232,7 @@ def test_the_list_of_depots_has_the_next_day_what_is_missing_and_the_last_error(
     assert head[:3] == ["Depot", f"Orders {formatting.day(day)}", "7 days"]
     assert head[-2:] == ["vs last week", "Yesterday off by"]
     text = page_text(app)
-    assert r"Missing data\: Poplar" in text
+    assert r"Missing data, listed first\: Poplar" in text
     ahead = seeded.forecasts[seeded.forecasts["origin_on"] == seeded.through]
     by_name = {row[0].split(" ")[0]: row[1:] for row in rows}
     assert len(rows) == len(by_name) == len(DEPOTS)

@@ -191,9 +191,16 @@ def test_a_city_has_its_depots_and_no_form_until_the_address_asks_for_one(
     assert "Waalhaven" in text
     assert "Greenwich" not in text
     assert '<th scope="row">Need</th>' in text
-    assert text.count("each shift (estimated). ") == 1
+    assert text.count("per van (estimated). ") == 1
     assert text.count("Set your own") == 1
     assert not [*app.text_input, *app.number_input]
+    plan = van_plan.fleet_plan(queries.freshness()).cities.query("city == 'Rotterdam'")
+    for day in plan.sort_values("short").iloc[[0, -1]].to_dict("records"):
+        name = formatting.day(day["target_on"])
+        of_day = city_page(
+            open_page, "Rotterdam", form="", day=f"{day['target_on']:%Y-%m-%d}"
+        )
+        assert (f">Decide on {name}<" in page_text(of_day)) == (day["short"] > 0)
     for form in ("settings", "orders", "vans"):
         on = "" if form == "settings" else "&amp;day=[0-9-]+"
         assert re.search(f'href="plan\\?city=Rotterdam{on}&amp;form={form}"', text)
@@ -345,7 +352,7 @@ def test_settings_are_saved_for_everybody_and_undone_by_one_more_row(seeded, ope
     assert "Set by Anna, " in text
     assert "estimated" not in text
     # Of the city that nobody has set, and so of all.
-    assert page_text(open_page("plan")).count(" vans (estimated)") == 1
+    assert page_text(open_page("plan")).count(" vans (estimated)") == 2
     app = press(app, "Undo")
     assert_no_traceback(app)
     assert told(app.success) == "Undone: the settings of London."
@@ -353,7 +360,7 @@ def test_settings_are_saved_for_everybody_and_undone_by_one_more_row(seeded, ope
     assert (after.vans, after.is_estimated) == (before.vans, True)
     assert changing.history("settings")["vans"].fillna(0).tolist() == [0, 20]
     text = page_text(app)
-    assert "at least one in each shift (undone)" in text
+    assert "1 driver per van (undone)" in text
     back = "Undone, back to: vans and orders per van estimated, service level 90 %"
     assert back in text
 
