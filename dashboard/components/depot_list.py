@@ -6,7 +6,13 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import queries
-from dashboard.components import days_ahead, first_forecast, page_head, widgets
+from dashboard.components import (
+    days_ahead,
+    first_forecast,
+    page_head,
+    plan_parts,
+    widgets,
+)
 from dashboard.components.running_day import with_pace
 from dashboard.planning import van_plan
 from dashboard.queries.freshness import Freshness
@@ -51,6 +57,7 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         short = plan_summaries.short_depots(plan.depots, days)
         with answer:
             widgets.answer(f"{short} {missing}".strip())
+            plan_parts.next_decision(days, None, is_primary=False)
         last_week = days_ahead.last_week_note(city, days["target_on"], freshness)
         depots = _in_order(depots, numbers, order)
         page_head.save_as_excel(
@@ -61,7 +68,7 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         st.caption(f"Not in this list: {more:,} more depots. The box above finds them.")
     st.html(html_grids.depots(depots.head(MAX_DEPOTS), numbers))
     if not numbers.empty:
-        late = "Late orders: in all days ahead, after the moves between depots that Plan proposes. "
+        late = "Vans short and late orders: after the moves between depots that Plan proposes. "
         st.caption(
             f"{late * (html_grids.LATE in numbers)}Off by: + is a forecast too high. Outside: orders outside the "
             f"80\N{NO-BREAK SPACE}% band. {last_week}".strip()

@@ -39,14 +39,10 @@ def neighbours(day_on: date, days: Collection[date]) -> None:
     """Links to the days before and after a day that are among `score_filter.single_days`."""
     chosen = st.query_params.to_dict()
     with st.container(horizontal=True, key="neighbours"):
-        for sign, day in (
-            ("‹", day_on - formatting.A_DAY),
-            ("›", day_on + formatting.A_DAY),
-        ):
-            if day in days:
+        for sign, step in (("‹", -1), ("›", 1)):
+            if (day := day_on + step * formatting.A_DAY) in days:
                 address = formatting.link("accuracy", **chosen | {"period": f"{day}"})
-                name = [sign, formatting.day(day)][:: 1 if sign == "‹" else -1]
-                widgets.note(" ".join(name), address)
+                widgets.note(f"{sign} {formatting.day(day)}", address)
 
 
 def show(

@@ -45,12 +45,12 @@ def next_decision(
 ) -> None:
     """Links to the form for the most urgent undecided day of `running_day.with_pace`, if any.
 
-    Those on `day` come first, and on the same day that of `city`.
+    Those of `city` come first, then those on `day`.
     """
     left = days[~(days["is_enough"] | days["is_decided"])]
     if left.empty:
         return
-    by = ["is_another_day", "target_on", "is_another_city", "lacking"]
+    by = ["is_another_city", "is_another_day", "target_on", "lacking"]
     in_order = left.assign(
         is_another_day=left["target_on"].dt.date != day,
         is_another_city=left["city"] != city,
@@ -85,9 +85,10 @@ def changed_days(plan: Plan) -> None:
             widgets.small_table(table, name, hidden, links)
 
 
-def settings_note(settings: CitySettings) -> None:
+def settings_note(settings: CitySettings, plan: Plan) -> None:
     """Shows a city's settings and who saved them, with a link to their form."""
-    text = plan_summaries.settings_text(settings, queries.zone())
+    n_shifts = plan.shifts["shift"].nunique()
+    text = plan_summaries.settings_text(settings, queries.zone(), n_shifts)
     label = "Set your own" if settings.is_estimated else "Change"
     link = formatting.plan_link(settings.city, form="settings")
     widgets.note(label, link, f"{text} ")

@@ -19,6 +19,7 @@ from pipelines.planning.vans import vans_for
 from pipelines.planning.words import clock as clock_time
 
 MAX_DEPOTS = 3
+NEARLY_ALL = 0.9  # of a day's orders: it is too late for another van
 CLOCK_MINUTES = 10
 """Minutes until the running day is estimated again; a load of data also triggers it."""
 
@@ -153,10 +154,10 @@ def _listed(depots: pd.DataFrame) -> str:
     items = ""
     for row in depots.head(MAX_DEPOTS).to_dict("records"):
         link = escape(formatting.link("depot", depot=row["depot_id"]))
-        vans = f" <b>{_vans_at_pace(row)}</b>" if row["n_lacking"] else ""
+        vans = f"; <b>{_vans_at_pace(row)}</b>" if row["n_lacking"] else ""
         items += (
-            f'<li><a href="{link}" target="_self">{escape(row["name"])}</a>{vans}: '
-            f"{_on_the_way(row)}, planned {formatting.orders(row['point'])}</li>"
+            f'<li><a href="{link}" target="_self">{escape(row["name"])}</a>: '
+            f"{_on_the_way(row)}, planned {formatting.orders(row['point'])}{vans}</li>"
         )
     return items and f"<ul>{items}</ul>"
 
@@ -169,14 +170,16 @@ def _off_with_vans(so_far: pd.DataFrame, planned: pd.DataFrame) -> pd.DataFrame:
     at_pace = pd.Series(
         vans_for((known["high"] / known["capacity"]).to_numpy(), 1.0), known.index
     )
-    lacking = (at_pace - known["allocated"]).where(at_pace > known["needed"], 0)
+    is_over = known["orders_so_far"] > NEARLY_ALL * known["estimate"]
+    is_more = (at_pace > known["needed"]) & ~is_over
+    lacking = (at_pace - known["allocated"]).where(is_more, 0)
     return known.assign(at_pace=at_pace, n_lacking=lacking.clip(lower=0))
 
 
 def _vans_at_pace(depot: Mapping[Hashable, Any]) -> str:
     vans, own = formatting.count(depot["at_pace"], "van"), depot["vans"]
     of_own = f" of its {own:,.0f}" if own > depot["allocated"] else ""
-    return f"needs about {vans}; planned: {depot['allocated']:,}{of_own}"
+    return f"needs about {vans}, {depot['allocated']:,}{of_own} planned"
 
 
 def _table(cities: pd.DataFrame) -> str:

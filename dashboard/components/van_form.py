@@ -86,7 +86,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
             every = running_day.with_pace(fleet, freshness)
             is_here = every[["city", "target_on"]].eq([name, row["target_on"]])
             left = every[~is_here.all(axis=1)]
-            plan_parts.next_decision(left, None, name, is_primary=False)
+            plan_parts.next_decision(left, None, name)
 
 
 def _label(day: Mapping[Hashable, Any]) -> str:

@@ -291,20 +291,18 @@ def past_occasions(days: pd.DataFrame) -> pd.DataFrame:
 
 def _note(row: Mapping[Hashable, Any], notes: list[str]) -> str:
     """'Outside the band, Black Friday', 'Ann set 515: “Fair”'; '' within the band."""
+    told = []
     if not pd.isna(row["override_orders"]):
         reason = formatting.quoted(row["override_reason"])
         orders = formatting.orders(row["override_orders"])
-        first = f"{row['made_by']} set {orders}: {reason}"
-    elif row["p10"] <= row["actual"] <= row["p90"]:
-        return ""
-    elif row["basis"] == "cold_start":
-        first = "No history"
-    elif row["same_side"] < MANY_DAYS:
-        first = "Outside the band"
-    else:
-        side = "low" if row["point"] < row["actual"] else "high"
-        first = f"Also too {side} on {row['same_side']} of the 7 days before"
-    return ", ".join([first, *notes])
+        told = [f"{row['made_by']} set {orders}: {reason}"]
+    if not row["p10"] <= row["actual"] <= row["p90"]:
+        told += ["no history"] if row["basis"] == "cold_start" else ["outside the band"]
+        if row["same_side"] >= MANY_DAYS:
+            side = "low" if row["point"] < row["actual"] else "high"
+            told.append(f"also too {side} on {row['same_side']} of the 7 days before")
+    text = ", ".join([*told, *notes]) if told else ""
+    return text[:1].upper() + text[1:]
 
 
 def override_accuracy(result: pd.DataFrame) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from dashboard.text.formatting import plan_link
 
 MAX_DECISIONS = 7
 """Decisions shown at once: a week of days short of vans."""
-MAX_CITIES = 5
+MAX_CITIES, MAX_COVERED = 5, 3
 
 
 def brief(
@@ -23,8 +23,8 @@ def brief(
     """Returns the brief: decisions, the last day's accuracy, cities with estimated vans.
 
     Args:
-      decisions: In order. The first seven open and the first seven decided ones are shown; the
-        others unfold, as do those that hired vans cover, unless there is only one.
+      decisions: In order. The first seven open, the first seven decided ones, and the first three
+        that hired vans cover are shown; the others unfold.
       short_days: Summary of the days short of vans, from `plan_summaries.short_days`.
       last_day: Sentence on the accuracy of the last day.
       address: Address of that day's accuracy by depot; '' for none.
@@ -36,7 +36,7 @@ def brief(
     open_ = [each for each in decided if not each.is_covered]
     covered = [each for each in decided if each.is_covered]
     body = _items(left, "more") + _items(open_, "more decided")
-    body += _items(covered, "already covered by hired vans", int(len(covered) == 1))
+    body += _items(covered, "more covered by hired vans", MAX_COVERED)
     name, colon, told = last_day.partition(":")
     day = (_link(address, name) if address else escape(name)) + escape(colon + told)
     heading = _heading(left, len(decided), short_days, is_current)
@@ -90,7 +90,7 @@ def _item(decision: Decision) -> str:
     kind = decision.kind
     severe = " severe" if decision.is_severe else ""
     places = "".join(_link(address, name) for name, address in decision.places)
-    cities = f'<span class="places">{places}</span>' if places else ""
+    cities = f'<span class="places">Decide: {places}</span>' if places else ""
     state = "covered" if decision.is_covered else "decided" * decision.is_decided
     css_class = f' class="{state}"' if state else ""
     link = _link(decision.link, decision.text, decision.about)

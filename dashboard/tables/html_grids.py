@@ -218,34 +218,17 @@ def _city(
     return lines
 
 
-def _city_totals(name: str, depots: pd.DataFrame, days: Days, names: DayNames) -> str:
-    """The row of some depots' planned totals, with the `names` of days; `name` is HTML."""
-    totals = depots.groupby("target_on")["part"].sum()
-    change = formatting.signed_percent(summaries.change(depots), 0)
-    return _sums("total", name, totals, days, names, change)
-
-
-def _last_year(depots: pd.DataFrame, days: Days, names: DayNames) -> list[str]:
-    """The row of some depots' orders 52 weeks before, with the `names` of those days; [] if unknown."""
-    by_day = depots[depots["basis"] != "closed"].groupby("target_on")["year_before"]
-    known, every = by_day.count(), by_day.size()
-    if not known.any():
-        return []
-    of = f", at least {known.min():,} of {formatting.count(every.max(), 'depot')}"
-    name = f"Last year<small>52 weeks before{of * bool((known < every).any())}</small>"
-    before = depots.dropna(subset=["year_before"]).groupby("target_on")["year_before"]
-    return [_sums("year", name, before.sum(), days, names)]
-
-
-def _sums(
-    css_class: str,
-    name: str,
-    totals: pd.Series,
-    days: Days,
-    names: DayNames,
-    change: str = "",
+def _city_totals(
+    name: str, depots: pd.DataFrame, days: Days, names: DayNames, column: str = "part"
 ) -> str:
-    """A row of sums by day with the `names` of days; `name` is HTML."""
+    """The row of some depots' sums, planned or of another column; `name` is HTML."""
+    totals = depots.groupby("target_on")[column].sum()
+    change, css_class = "", "year"
+    if column == "part":
+        change, css_class = (
+            formatting.signed_percent(summaries.change(depots), 0),
+            "total",
+        )
     named = {
         day: f'<small class="events">{escape(names[day])}</small>' for day in names
     }
@@ -259,6 +242,20 @@ def _sums(
         f'<td class="wide">{change}</td>',
     ]
     return html_tables.row(name, in_columns(cells, days) + wide, css_class)
+
+
+def _last_year(depots: pd.DataFrame, days: Days, names: DayNames) -> list[str]:
+    """The row of some depots' orders 52 weeks before, with the `names` of those days; [] if unknown."""
+    by_day = depots[depots["basis"] != "closed"].groupby("target_on")["year_before"]
+    known, every = by_day.count(), by_day.size()
+    if not known.any():
+        return []
+    of = f", at least {known.min():,} of {formatting.count(every.max(), 'depot')}"
+    link = formatting.link("", history="13 months")
+    name = f'<a href="{link}#by-day">Last year</a>'
+    name += f"<small>52 weeks before{of * bool((known < every).any())}</small>"
+    before = depots.dropna(subset=["year_before"])
+    return [_city_totals(name, before, days, names, "year_before")]
 
 
 def _sum(total: float) -> str:

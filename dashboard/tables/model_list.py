@@ -66,10 +66,7 @@ def status(
 def _outcome(newest: Mapping[Any, Any], zone: ZoneInfo) -> str:
     """'The newest model, trained on Fri 21 Nov: turned down. It is worse than …'."""
     if newest["role"] == "champion":
-        own, before = (_tested(newest["scores"], name) for name in ("gru", "champion"))
-        if math.isnan(own + before):
-            return "It is the newest model."
-        return f"It is the newest model: in its test off by {own:.1f} %, the model before by {before:.1f} %."
+        return "It is the newest model."
     day = formatting.day(newest["created_at"].astimezone(zone))
     return f"The newest model, trained on {day}: {decision(newest, zone)}."
 

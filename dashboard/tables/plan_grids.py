@@ -121,11 +121,13 @@ def _city_cell(day: Row, marked: date | None) -> str:
     text, chance = "", day["delivery_probability"]
     if chance < CERTAIN:
         likely = escape(formatting.chance(chance)).replace(" ", "&nbsp;")
-        text = f"<small>{likely}</small>"
+        text = f'<small>{likely}<span class="desk"> sure</span></small>'
     if day["made_by"]:
         text += f"<small>{_decision(day)}</small>"
     short = _short(day["short"], is_decided=day["is_decided"])
-    link = formatting.plan_link(day["city"], day["target_on"])
+    is_due = day["short"] and not day["is_decided"]
+    form = {"form": "vans"} if is_due else {}
+    link = formatting.plan_link(day["city"], day["target_on"], **form)
     return (
         f'<td class="{_day_class(day["target_on"], marked)}">'
         f'<a href="{escape(link)}" target="_self"><u>{day["needed"]:,}</u>{short}{text}</a></td>'

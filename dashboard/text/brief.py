@@ -14,6 +14,7 @@ import pandas as pd
 
 from dashboard.text import formatting, plan_summaries, summaries
 from dashboard.text.formatting import link, plan_link
+from pipelines.planning.city_settings import ASK
 from pipelines.planning.van_plan import Settings
 from pipelines.planning.words import decision_words, names_of_day
 
@@ -39,7 +40,8 @@ class Decision:
       about: Qualifiers joined by ' · ', such as severity and events; '' for none.
       places: The cities concerned, each with its address; the text does not repeat them.
       is_severe: Whether it is marked as urgent.
-      is_decided: Whether planners have decided what to do, or today's pace leaves nothing to do.
+      is_decided: Whether planners have decided what to do, other than to wait for help, or today's
+        pace leaves nothing to do.
       is_covered: Whether hired vans cover the shortage.
     """
 
@@ -61,7 +63,7 @@ def decisions(
     newest: date,
     zone: ZoneInfo,
 ) -> list[Decision]:
-    """Everything to look at; last the shortages that are decided.
+    """Everything to look at; last the shortages that are decided, but for those that wait for help.
 
     Args:
       plan_days: `Plan.cities` with `plan_summaries.with_pace`.
@@ -80,11 +82,12 @@ def decisions(
             events,
             week["city"].nunique(),
             today,
+            zone,
         ),
         *_missing_data(week, today, newest),
         *_events(starting, week, short),
         *_changes(week),
-        *_decided(short[short["is_decided"]], zone),
+        *_decided(short[short["is_decided"] & short["kind"].ne(ASK)], zone),
     ]
 
 
@@ -106,14 +109,20 @@ def _shortages(
     events: pd.DataFrame,
     n_cities: int,
     today: date,
+    zone: ZoneInfo,
 ) -> list[Decision]:
-    """One decision per day that is not all decided; today's counts as decided if its pace is slow."""
+    """One decision per day that is not all decided, and one per city that has asked for help.
+
+    Today's counts as decided if its pace is slow.
+    """
     found = []
     for key, rows in short.groupby("target_on"):
         day = cast(pd.Timestamp, key)
         lacking = (rows["at_pace"] - rows["vans"]).clip(lower=0).fillna(0).astype(int)
         own = rows[(rows["short"].gt(0) | lacking.gt(0)) & ~rows["is_decided"]]
+        asked = _decided(rows[rows["is_decided"] & rows["kind"].eq(ASK)], zone)
         if own.empty:
+            found += asked
             continue
         on = events[events["day_on"] == day]
         occasion = names_of_day(on, list(own["city"]), n_cities)
@@ -131,6 +140,7 @@ def _shortages(
         about = " · ".join(filter(None, told))
         url, places = plan_link(day=day), _places(left, day)
         found.append(Decision(VANS, text, url, about, places, is_severe, left.empty))
+        found += asked
     return found
 
 
@@ -145,8 +155,10 @@ def _short(cities: pd.DataFrame) -> str:
     total = formatting.count(n_short, "van") if n_short else "none"
     hired = left[left["extra"] > 0]
     where = f", {hired['extra'].sum():,} hired in {formatting.listed([*hired['city']])}"
-    decided = cities.loc[cities["is_decided"], "short"].sum()
-    more = f", {decided:,} {'more ' * bool(n_short)}decided" if decided else ""
+    decided = cities[cities["is_decided"]]
+    n_decided = decided["short"].sum()
+    words = "asked for" if decided["kind"].eq(ASK).all() else "decided"
+    more = f", {n_decided:,} {'more ' * bool(n_short)}{words}" if n_decided else ""
     return f"{total} short{where * (not hired.empty)}{more}"
 
 
@@ -158,7 +170,8 @@ def _decided(settled: pd.DataFrame, zone: ZoneInfo) -> list[Decision]:
             f"{formatting.day(day['target_on'])}, {day['city']}: {plan_summaries.shortage_in_words(day)}; "
             f"{decision_words(day)} by {plan_summaries.decided_by(day, zone)}",
             plan_link(day["city"], day["target_on"], form="vans"),
-            is_decided=True,
+            is_severe=day["delivery_probability"] < SEVERE_BELOW,
+            is_decided=day["kind"] != ASK,
             is_covered=not day["short"],
         )
         for day in settled.sort_values(["target_on", "city"]).to_dict("records")

@@ -24,11 +24,10 @@ from pipelines.planning.words import (
 )
 
 A_DAY = pd.Timedelta(days=1)
+A_YEAR = pd.Timedelta(weeks=52)  # to a day of the same weekday
 BASES = {"model": "own history", "cold_start": "similar depots", "closed": "closed"}
 NAIVE = "same day last week"
 """The seasonal naive forecast, as pages call it."""
-A_YEAR = pd.Timedelta(weeks=52)
-"""The year between days that are compared, which have the same weekday."""
 MODEL_PARTS = {NETWORK: "Recent weeks", POINT_SHIFT: "Correction"}
 """Plain names of forecast parts that are named after the model's internals."""
 PART_NOTES = {

@@ -12,7 +12,7 @@ import pandas as pd
 from dashboard.planning.van_plan import Transfer
 from dashboard.text import formatting
 from dashboard.text.summaries import TOTALS_NOTE
-from pipelines.planning.city_settings import CitySettings
+from pipelines.planning.city_settings import ASK, CitySettings
 from pipelines.planning.van_plan import Plan
 from pipelines.planning.vans import vans_for
 from pipelines.planning.words import decision_words
@@ -21,9 +21,11 @@ MAX_NAMED, WEEK = 4, pd.Timedelta(days=7)
 """Most short days that are named, and the time in which weekdays are unique names."""
 
 
-def settings_text(settings: CitySettings, zone: ZoneInfo) -> str:
-    """A city's settings as a sentence, with who saved them and when."""
+def settings_text(settings: CitySettings, zone: ZoneInfo, n_shifts: int = 0) -> str:
+    """A city's settings as a sentence, with who saved them and when; `n_shifts` that share a day."""
     words = f"{settings.city}: {settings_words(vars(settings))}"
+    if settings.drivers_per_van == 1 < n_shifts:
+        words = words.replace("1 driver per van", "1 driver per van and shift")
     if settings.made_at is None or settings.are_taken_back:
         return f"{words} (estimated)."
     by = f"by {settings.made_by}, {formatting.timestamp(settings.made_at, zone)}"
@@ -130,11 +132,11 @@ def first_to_look_at(days: pd.DataFrame) -> date:
 def short_days(days: pd.DataFrame) -> str:
     """'Fri short of vans, Sat decided', from `with_pace`; '' if no day is short.
 
-    A day is decided once every short city has decided. More than four days, or days after the
-    first week, are counted but not named.
+    A day is decided once every short city has decided, other than to wait for help. More than four
+    days, or days after the first week, are counted but not named.
     """
-    is_short = ~days["is_enough"]
-    left = set(days.loc[is_short & ~days["is_decided"], "target_on"])
+    is_short, is_left = ~days["is_enough"], ~days["is_decided"] | days["kind"].eq(ASK)
+    left = set(days.loc[is_short & is_left, "target_on"])
     decided = set(days.loc[is_short, "target_on"]) - left
     if not (left or decided):
         return ""

@@ -152,10 +152,10 @@ def last_trouble(runs: pd.DataFrame, nights: pd.DataFrame) -> str:
 
 
 def _trouble(night: Mapping[Hashable, Any]) -> str:
-    """'Last trouble, repaired: the night after Sun 22 Nov, without the orders of Delft (1 depot).'."""
+    """'Last trouble, repaired: the night after Sun 22 Nov was forecast without the orders of Delft (1 depot).'."""
     over = ", repaired" if night["State"] == STATES["repaired"] else ""
     what, is_told, _ = night["Result"].partition(f". {LATER_HAS.strip()}")
-    without = f", {what[0].lower()}{what[1:]}" if is_told else ""
+    without = f" was forecast {what[0].lower()}{what[1:]}" if is_told else ""
     return f"Last trouble{over}: the night after {night['Night after']}{without}."
 
 

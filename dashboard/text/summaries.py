@@ -14,7 +14,7 @@ from dashboard.queries.pipeline import RunInProgress
 from dashboard.text import formatting
 
 Row = dict[Hashable, Any]
-LEVELS = {"depots": "depots", "cities": "cities", "fleet": "the fleet"}
+LEVELS = {"depots": "at depots", "cities": "in cities", "fleet": "in the fleet"}
 AT_WORK = {"ingest": "Loading", "demand": "Counting orders", "forecast": "Forecasting"}
 WEEK_DAYS = 7
 TOTALS_NOTE = "A total is forecast as a whole: the depots need not add up to it."
@@ -60,7 +60,8 @@ def progress_sentence(progress: RunInProgress) -> str:
 def depot_sentence(ahead: pd.DataFrame) -> str:
     """'Short of vans: 2 on Fri, about 60 orders late. 1,735 orders in the next 7 days, +9 % vs last week.'.
 
-    `ahead` has the days ahead of `queries.depot_days`, with short and undelivered of `Plan.depots`.
+    `ahead` has the days ahead of `queries.depot_days`, with columns of `Plan.depots`. '5 own vans.'
+    follows where they are known.
     """
     short = short_of(ahead.set_index("day_on")["short"])
     late = round(ahead["undelivered"].sum())
@@ -69,7 +70,9 @@ def depot_sentence(ahead: pd.DataFrame) -> str:
     orders = formatting.count(round(ahead["point"].sum()), "order")
     difference = formatting.signed_percent(change(ahead, "point"), 0)
     told = f"{orders} in {formatting.next_days(len(ahead))}, {difference} vs last week."
-    return lacking + told
+    own = ahead["vans"].iloc[0]
+    vans = "" if math.isnan(own) else f" {formatting.count(int(own), 'own van')}."
+    return lacking + told + vans
 
 
 def short_of(vans: pd.Series) -> str:
@@ -193,21 +196,16 @@ def error_sentence(
 def coverage_sentence(bands: pd.DataFrame) -> str:
     """The coverage of the bands, from `queries.band_coverage`.
 
-    'The 80 % band should hold 8 days of 10. It held 8 for depots, 8 for cities, 7 for the fleet.'
+    'Of 10 days, 8 should lie in the 80 % band; so far 8 at depots, 8 in cities, 7 in the fleet.'
     """
-    shares = _shares_inside(bands)
+    sums = bands.assign(inside=bands["coverage"] * bands["counted"]).groupby("level")
+    shares = sums["inside"].sum() / sums["counted"].sum()
     told = [
-        f"{10 * shares[level]:.0f}" + f" for {name}" * (len(shares) > 1)
-        for level, name in LEVELS.items()
+        f"{10 * shares[level]:.0f} {where}"
+        for level, where in LEVELS.items()
         if level in shares
     ]
-    return f"The 80\N{NO-BREAK SPACE}% band should hold 8 days of 10. It held {', '.join(told)}."
-
-
-def _shares_inside(bands: pd.DataFrame) -> pd.Series:
-    """The coverage of each level of `queries.band_coverage`, over all kinds of day."""
-    sums = bands.assign(inside=bands["coverage"] * bands["counted"]).groupby("level")
-    return sums["inside"].sum() / sums["counted"].sum()
+    return f"Of 10 days, 8 should lie in the 80\N{NO-BREAK SPACE}% band; so far {', '.join(told)}."
 
 
 def last_day_sentence(

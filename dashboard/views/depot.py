@@ -19,7 +19,7 @@ from dashboard.tables import display_tables, html_grids, workbook
 from dashboard.text import formatting, plan_summaries, summaries
 
 SPANS = {"8 weeks": 56, "13 months": HISTORY_DAYS}
-MAX_PAST_DAYS = 7
+MAX_PAST_DAYS = 10
 MAX_PEERS = 50
 """Most depots of a city for which a day is explained by default: 1 s; 1,000 depots take 25 s."""
 
@@ -54,7 +54,7 @@ with head:
     if not ahead.empty:
         of_city = van_plan.city_plan(own["city"], freshness).depots
         planned = of_city[of_city["depot_id"] == depot].set_index("target_on")
-        columns = ["name", "allocated", "needed", "short", "undelivered"]
+        columns = ["name", "vans", "allocated", "needed", "short", "undelivered"]
         ahead = ahead.join(planned[columns], on="day_on")
         moves = van_plan.transfers_by_day(of_city)
         ahead["moved"] = [
@@ -148,7 +148,7 @@ n_peers = int((depots["city"] == own["city"]).sum())
 is_quick = n_peers <= MAX_PEERS and "cold_start" not in set(ahead["basis"])
 with why:
     st.header("Why this forecast")
-    default = f"{first_days[0]:%Y-%m-%d}" if is_quick else ""
+    default = f"{day:%Y-%m-%d}" if is_quick else ""
     day_to_explain = widgets.choose_from_url(
         "Day", "why", explained, default, width=180
     )

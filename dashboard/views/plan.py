@@ -49,8 +49,8 @@ if not city:
     day = plan_parts.day_of_address(days)
     plan_parts.next_decision(days, day=day)
     st.caption(
-        "Vans needed. Below: vans short (underlined in red: to decide), and the chance of full delivery "
-        "if it is below 99 %. Vans stay in their city."
+        "Vans needed. Below: vans short (underlined in red: to decide), and how sure full delivery is, if "
+        "below 99 %. Vans stay in their city."
     )
     st.html(plan_grids.cities(days, settings, day, names))
     days_ahead.show_day_names(names, days["target_on"])
@@ -79,14 +79,13 @@ with st.container(horizontal=True, key="screen-only"):
     for kind, heading in (("vans", decide), ("orders", "Change orders")):
         address = formatting.plan_link(city, marked, form=kind)
         widgets.action(heading, address, is_primary=kind == "vans" and is_due)
-plan_parts.settings_note(settings[city])
+plan_parts.settings_note(settings[city], plan)
 newest = st.container(key="plan-newest")
 st.html(plan_grids.depots(plan_parts.depots_in_grid(plan, depot), marked, names))
 days_ahead.show_day_names(names, days["target_on"])
 if need := plan_summaries.need_sentence(plan, settings[city], marked):
     st.caption(need)
-moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))
-if moves:
+if moves := plan_grids.transfers(van_plan.transfers_by_day(plan.depots)):
     st.subheader("Vans to move")
     st.html(moves)
 plan_parts.changed_days(plan)

@@ -38,7 +38,7 @@ def test_depots_that_need_more_vans_than_are_planned_come_first(depots):
         vans=6.0, capacity=60.0, allocated=4, needed=[4, 0]
     )
     html = running_day.today_html(depots, planned)
-    assert html.index("vans; planned: 4 of its 6") < html.index("<table")
+    assert html.index("vans, 4 of its 6 planned") < html.index("<table")
     # Further off, but with vans enough.
     many = depots.assign(by_hour=[[20] * 24, [60] * 24])
     some = running_day.today_html(many, planned.assign(allocated=[4, 99]))
@@ -59,9 +59,9 @@ def test_today_is_told_city_by_city_and_escaped(depots, monkeypatch):
     assert row[4].startswith("480 ")
     assert 'href="plan?city=Lon+%26+don"' in html
     said = r"about (\d+) by the end of the day \((\d+) to (\d+)\)"
-    vans = r"<b>needs about (\d) vans; planned: 4 of its 6</b>"
-    told = re.search(rf"&lt;b&gt;</a> {vans}: {said}, planned 233<", html)
-    at_pace, number, low, high = map(int, told.groups())
+    vans = r"<b>needs about (\d) vans, 4 of its 6 planned</b>"
+    told = re.search(rf"&lt;b&gt;</a>: {said}, planned 233; {vans}<", html)
+    number, low, high, at_pace = map(int, told.groups())
     assert (number, at_pace) == (408, math.ceil(high / 60))
     assert 240 < low < number < high < 480
     assert "quiet" not in html
@@ -86,7 +86,7 @@ def test_today_is_told_city_by_city_and_escaped(depots, monkeypatch):
         freshness=None,
     )
     heard = "220 orders by 11:00 local, 110 expected"
-    lacks = f"<b> needs about {at_pace} vans; planned: 4 of its 6."
+    lacks = f"<b> needs about {at_pace} vans, 4 of its 6 planned."
     assert re.fullmatch(rf"Today so far: {heard}; {said}\. {lacks}", so_far("a"))
     of_city = running_day.depots_without_vans("Lon & don", planned, None, None)
     assert of_city == [lacks]
@@ -94,7 +94,7 @@ def test_today_is_told_city_by_city_and_escaped(depots, monkeypatch):
     [unknown] = running_day.depots_without_vans(
         "Lon & don", planned.assign(vans=math.nan), None, None
     )
-    assert unknown == f"<b> needs about {at_pace} vans; planned: 4."
+    assert unknown == f"<b> needs about {at_pace} vans, 4 planned."
     assert so_far("not running") == ""
     ten_past = depots.assign(until_hour=8 + 10 / 60)
     monkeypatch.setattr(queries, "running_depots", lambda *_: ten_past)

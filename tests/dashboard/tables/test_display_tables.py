@@ -77,10 +77,13 @@ BRIDGE = (40.0, "Bridge closed", "Mara")
 @pytest.mark.parametrize(
     ("result", "expected"),
     [
-        (large_error(override=BRIDGE), "Mara set 40: “Bridge closed”"),
+        (
+            large_error(override=BRIDGE),
+            "Mara set 40: “Bridge closed”, outside the band",
+        ),
         (
             large_error(["promotion"], override=BRIDGE),
-            "Mara set 40: “Bridge closed”, Promotion",
+            "Mara set 40: “Bridge closed”, outside the band, Promotion",
         ),
         (large_error(["pay_day"], ["Feast"]), "Outside the band, Feast, Pay Day"),
         (large_error(["pay_day"], actual=70.0), "Outside the band, Pay Day"),
@@ -88,10 +91,13 @@ BRIDGE = (40.0, "Bridge closed", "Mara")
         (large_error(actual=105.0), ""),
         (large_error(["promotion"], actual=105.0), ""),
         (large_error(), "Outside the band"),
-        (large_error().assign(same_side=6), "Also too low on 6 of the 7 days before"),
+        (
+            large_error().assign(same_side=6),
+            "Outside the band, also too low on 6 of the 7 days before",
+        ),
         (
             large_error(actual=80.0).assign(same_side=7),
-            "Also too high on 7 of the 7 days before",
+            "Outside the band, also too high on 7 of the 7 days before",
         ),
     ],
 )

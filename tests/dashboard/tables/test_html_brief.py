@@ -97,13 +97,13 @@ def test_what_is_decided_is_never_among_the_folded_rest():
     assert "<summary>2 more decided</summary>" in many
 
 
-def test_what_hired_vans_cover_is_folded_in_one_line():
+def test_of_what_hired_vans_cover_the_rest_is_folded():
     hired = Decision("Vans", "Fri: 9", "plan", is_decided=True, is_covered=True)
     risk = Decision("Vans", "Sat: 4 short", "plan", is_decided=True)
-    html = html_brief.brief([hired, risk, hired], "", "", "", [])
+    html = html_brief.brief([hired, risk, *[hired] * 4], "", "", "", [])
     shown, _, folded = html.partition("<details>")
-    assert "<summary>2 already covered by hired vans</summary>" in folded
-    assert (shown.count("<li"), folded.count("<li")) == (1, 2)
+    assert "<summary>2 more covered by hired vans</summary>" in folded
+    assert (shown.count("<li"), folded.count("<li")) == (4, 2)
     assert "4 short" in shown
     alone = html_brief.brief([hired, risk], "", "", "", [])
     assert (alone.count("<li"), "<details>" in alone) == (2, False)

@@ -137,13 +137,13 @@ def test_cities_have_need_short_and_the_chance(plan):
     html = plan_grids.cities(days, settings)
     assert Cells(html).text == [
         ["City vans needed", "Fri 21 Nov", "Sat 22 Nov"],
-        ["London 5 vans (estimated)", "3", "12,345 2,345 short < 1 %"],
+        ["London 5 vans (estimated)", "3", "12,345 2,345 short < 1 % sure"],
     ]
     links = [attributes["href"] for tag, attributes in Cells(html).tags if tag == "a"]
     assert links == [
         "plan?city=London",
         "plan?city=London&day=2025-11-21",
-        "plan?city=London&day=2025-11-22",
+        "plan?city=London&day=2025-11-22&form=vans",
     ]
 
 
@@ -169,7 +169,7 @@ def test_a_citys_day_says_what_is_decided_and_no_cell_says_99_percent(week):
     days = days.assign(delivery_probability=[0.991, 0.919])
     html = plan_grids.cities(days, settings)
     assert Cells(html).text[1][1:] == [
-        "3 help asked, −1 off , Jo<", "7 91 % +3 hired , Jo<",
+        "3 help asked, −1 off , Jo<", "7 91 % sure +3 hired , Jo<",
     ]  # fmt: skip
     assert "<u>7</u>" in html, "a number that leads somewhere is marked"
 

@@ -174,18 +174,22 @@ def test_what_is_decided_comes_last_with_who_and_when():
     assert told[-1].link == "plan?city=London&day=2026-11-27&form=vans"
 
 
-def test_a_city_that_asked_for_help_stays_short_and_counts_as_decided():
+def test_a_city_that_asked_for_help_stays_among_what_is_open_below_its_day():
     days = city_days(("Helsinki", FRIDAY, 4), ("London", FRIDAY, 10))
     days["is_decided"] = days["city"].eq("Helsinki")
     days["kind"] = ["ask", ""]
     days["made_by"] = ["Ann", ""]
     days["made_at"] = datetime(2026, 11, 22, 8, 12, tzinfo=UTC)
     friday, asked = decide(days)
-    assert friday.text == "Fri 27 Nov: 10 vans short, 4 more decided"
+    assert friday.text == "Fri 27 Nov: 10 vans short, 4 more asked for"
     assert [name for name, _ in friday.places] == ["London 10"]
     assert asked.text == (
         "Fri 27 Nov, Helsinki: 4 short; help asked for by Ann, Sun 22 Nov, 08:12"
     )
+    assert not asked.is_decided
+    later = city_days(("London", FRIDAY + timedelta(days=1), 1))
+    alone = pd.concat([days[:1], later], ignore_index=True)
+    assert [each.text[:10] for each in decide(alone)] == ["Fri 27 Nov", "Sat 28 Nov"]
 
 
 def test_a_hire_that_is_too_small_leaves_a_trace():

@@ -140,6 +140,8 @@ def test_what_is_decided_is_counted_and_stays_short_until_it_is_covered():
     asked = decide(FLEET, "Helsinki", DAYS[1], kind="ask")
     assert short_days(asked) == "Fri short of vans", "London has not decided"
     both = decide(asked, "London", DAYS[1], kind="accept")
+    assert short_days(both) == "Fri short of vans", "Helsinki waits for help"
+    both = decide(both, "Helsinki", DAYS[1], kind="accept")
     assert short_days(both) == "Fri short of vans, decided"
     hired = decide(both, "London", DAYS[0], kind="hire", extra=3)
     assert short_days(hired) == "Fri short of vans, decided"
@@ -238,7 +240,8 @@ def test_short_days_have_names_where_these_are_few_and_of_one_week():
     many = pd.concat([of[n] for n in range(5)])
     asked = decide(many, "Helsinki", DAYS[1], kind="ask")
     assert short_days(asked) == "5 days short of vans"
-    settled = decide(asked, "London", DAYS[1], kind="accept")
+    settled = decide(asked, "Helsinki", DAYS[1], kind="accept")
+    settled = decide(settled, "London", DAYS[1], kind="accept")
     assert short_days(settled) == "4 days short of vans, 1 day decided"
     few = decide(pd.concat([of[0], of[2]]), "London", DAYS[1], kind="accept")
     few = decide(few, "Helsinki", DAYS[1], kind="accept")

@@ -38,6 +38,7 @@ def test_a_depots_sentence_names_its_short_days_and_compares_those_known_in_both
             "week_before": [np.nan] + [10.0] * 6,
             "short": [0, 0, 1, 0, 2, np.nan, 0],
             "undelivered": [0.2, 0, 3.1, 0, 8.0, np.nan, 0],
+            "vans": np.nan,
         }
     )
     orders = "81 orders in the next 7 days, +17 % vs last week."
@@ -46,6 +47,8 @@ def test_a_depots_sentence_names_its_short_days_and_compares_those_known_in_both
     none_late = days.assign(undelivered=0.0)
     assert summaries.depot_sentence(none_late) == f"{short}. {orders}"
     assert summaries.depot_sentence(days.assign(short=0)) == orders
+    known = summaries.depot_sentence(days.assign(short=0, vans=5.0))
+    assert known == f"{orders} 5 own vans."
     later = none_late.assign(day_on=days["day_on"] + pd.Timedelta(days=7), short=0)
     two_weeks = summaries.depot_sentence(pd.concat([none_late, later]))
     assert two_weeks.startswith("Short of vans: 1 on Sun 23 Nov, 2 on Tue 25 Nov. ")
@@ -300,7 +303,7 @@ def test_coverage_is_told_of_ten_days_at_each_level():
         columns=["level", "kind", "coverage", "counted"],
     )
     assert summaries.coverage_sentence(bands) == (
-        "The 80\N{NO-BREAK SPACE}% band should hold 8 days of 10. It held 8 for depots, 6 for the fleet."
+        "Of 10 days, 8 should lie in the 80\N{NO-BREAK SPACE}% band; so far 8 at depots, 6 in the fleet."
     )
 
 
