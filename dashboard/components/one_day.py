@@ -39,10 +39,10 @@ def neighbours(day_on: date, days: Collection[date]) -> None:
     """Links to the days before and after a day that are among `score_filter.single_days`."""
     chosen = st.query_params.to_dict()
     with st.container(horizontal=True, key="neighbours"):
-        for sign, step in (("‹", -1), ("›", 1)):
+        for step, label in ((-1, "‹ {}"), (1, "{} ›")):
             if (day := day_on + step * formatting.A_DAY) in days:
                 address = formatting.link("accuracy", **chosen | {"period": f"{day}"})
-                widgets.note(f"{sign} {formatting.day(day)}", address)
+                widgets.note(label.format(formatting.day(day)), address)
 
 
 def show(

@@ -19,7 +19,7 @@ from pipelines.planning.vans import vans_for
 from pipelines.planning.words import clock as clock_time
 
 MAX_DEPOTS = 3
-NEARLY_ALL = 0.9  # of a day's orders: it is too late for another van
+DONE = 0.9  # share of a usual day's orders: it is too late for another van
 CLOCK_MINUTES = 10
 """Minutes until the running day is estimated again; a load of data also triggers it."""
 
@@ -170,8 +170,7 @@ def _off_with_vans(so_far: pd.DataFrame, planned: pd.DataFrame) -> pd.DataFrame:
     at_pace = pd.Series(
         vans_for((known["high"] / known["capacity"]).to_numpy(), 1.0), known.index
     )
-    is_over = known["orders_so_far"] > NEARLY_ALL * known["estimate"]
-    is_more = (at_pace > known["needed"]) & ~is_over
+    is_more = (at_pace > known["needed"]) & (known["usual_share"] <= DONE)
     lacking = (at_pace - known["allocated"]).where(is_more, 0)
     return known.assign(at_pace=at_pace, n_lacking=lacking.clip(lower=0))
 

@@ -297,8 +297,10 @@ def _note(row: Mapping[Hashable, Any], notes: list[str]) -> str:
         orders = formatting.orders(row["override_orders"])
         told = [f"{row['made_by']} set {orders}: {reason}"]
     if not row["p10"] <= row["actual"] <= row["p90"]:
-        told += ["no history"] if row["basis"] == "cold_start" else ["outside the band"]
-        if row["same_side"] >= MANY_DAYS:
+        told.append("outside the band")
+        if row["basis"] == "cold_start":
+            told.append("no history")
+        elif row["same_side"] >= MANY_DAYS:
             side = "low" if row["point"] < row["actual"] else "high"
             told.append(f"also too {side} on {row['same_side']} of the 7 days before")
     text = ", ".join([*told, *notes]) if told else ""

@@ -7,9 +7,8 @@ from dashboard.text import formatting
 from dashboard.text.brief import VANS, Decision
 from dashboard.text.formatting import plan_link
 
-MAX_DECISIONS = 7
-"""Decisions shown at once: a week of days short of vans."""
-MAX_CITIES, MAX_COVERED = 5, 3
+MAX_DECISIONS, MAX_COVERED, MAX_CITIES = 7, 3, 5
+"""Decisions shown at once: a week of days short of vans; those that are covered; cities named."""
 
 
 def brief(
@@ -48,7 +47,7 @@ def brief(
 
 def _items(decisions: Sequence[Decision], more: str, most: int = MAX_DECISIONS) -> str:
     """A list of the first `most` decisions; the others unfold, unless there is only one more."""
-    most += 0 < most == len(decisions) - 1
+    most += most == len(decisions) - 1
     first, others = decisions[:most], decisions[most:]
     body = f"<ul>{''.join(map(_item, first))}</ul>" if first else ""
     if not others:

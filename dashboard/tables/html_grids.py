@@ -208,7 +208,7 @@ def _city(
     """A city's totals, its first depots, and the notice with the number of others."""
     depot_ids = depots["depot_id"].unique()
     shown = depots[depots["depot_id"].isin(depot_ids[:limit])].to_dict("records")
-    name = html_tables.city_name(str(depots["city"].iloc[0]), about="plan vans")
+    name = html_tables.city_name(str(depots["city"].iloc[0]))
     lines = [_city_totals(name, depots, days, names)]
     lines += [
         _depot(list(own), days) for _, own in groupby(shown, itemgetter("depot_id"))
@@ -221,7 +221,7 @@ def _city(
 def _city_totals(
     name: str, depots: pd.DataFrame, days: Days, names: DayNames, column: str = "part"
 ) -> str:
-    """The row of some depots' sums, planned or of another column; `name` is HTML."""
+    """The row of sums of some depots' `column`, with the `names` of days; `name` is HTML."""
     totals = depots.groupby("target_on")[column].sum()
     change, css_class = "", "year"
     if column == "part":
@@ -251,7 +251,9 @@ def _last_year(depots: pd.DataFrame, days: Days, names: DayNames) -> list[str]:
     if not known.any():
         return []
     of = f", at least {known.min():,} of {formatting.count(every.max(), 'depot')}"
-    link = formatting.link("", history="13 months")
+    cities = depots["city"].unique()
+    city = {"city": cities[0]} if len(cities) == 1 else {}
+    link = escape(formatting.link("", **city, history="13 months"))
     name = f'<a href="{link}#by-day">Last year</a>'
     name += f"<small>52 weeks before{of * bool((known < every).any())}</small>"
     before = depots.dropna(subset=["year_before"])

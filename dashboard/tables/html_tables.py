@@ -41,11 +41,10 @@ def row(name: str, cells: Iterable[str], css_class: str = "") -> str:
     return f'<tr{attribute}><th scope="row">{name}</th>{"".join(cells)}</tr>'
 
 
-def city_name(city: str, day: date | None = None, about: str = "") -> str:
-    """A city's name as a link to its plan, with a `day` and small text `about` it if given."""
+def city_name(city: str, day: date | None = None) -> str:
+    """A city's name as a link to its plan, with a `day` if one is given."""
     link = escape(formatting.plan_link(city, day))
-    small = f"<small>{escape(about)}</small>" * bool(about)
-    return f'<a href="{link}" target="_self">{escape(city)}{small}</a>'
+    return f'<a href="{link}" target="_self">{escape(city)}</a>'
 
 
 def day_head(

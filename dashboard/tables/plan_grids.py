@@ -44,7 +44,7 @@ def cities(
 ) -> str:
     """`Plan.cities` as cities × days: need, short, and the chance of full delivery.
 
-    Each cell links to its city and day. `marked` is the marked day; `names` are in the heads.
+    Each cell links to its city and day, or to the decision that is due. `marked` is the marked day; `names` are in the heads.
     """
     columns = _columns(days)
     body = [_all_cities(days, settings, marked)] if len(settings) > 1 else []
@@ -125,8 +125,8 @@ def _city_cell(day: Row, marked: date | None) -> str:
     if day["made_by"]:
         text += f"<small>{_decision(day)}</small>"
     short = _short(day["short"], is_decided=day["is_decided"])
-    is_due = day["short"] and not day["is_decided"]
-    form = {"form": "vans"} if is_due else {}
+    is_settled = day["is_decided"] or day.get("is_enough", not day["short"])
+    form = {} if is_settled else {"form": "vans"}
     link = formatting.plan_link(day["city"], day["target_on"], **form)
     return (
         f'<td class="{_day_class(day["target_on"], marked)}">'

@@ -14,7 +14,6 @@ import pandas as pd
 
 from dashboard.text import formatting, plan_summaries, summaries
 from dashboard.text.formatting import link, plan_link
-from pipelines.planning.city_settings import ASK
 from pipelines.planning.van_plan import Settings
 from pipelines.planning.words import decision_words, names_of_day
 
@@ -40,8 +39,7 @@ class Decision:
       about: Qualifiers joined by ' · ', such as severity and events; '' for none.
       places: The cities concerned, each with its address; the text does not repeat them.
       is_severe: Whether it is marked as urgent.
-      is_decided: Whether planners have decided what to do, other than to wait for help, or today's
-        pace leaves nothing to do.
+      is_decided: Whether it is decided and waits for no help, or today's pace leaves nothing to do.
       is_covered: Whether hired vans cover the shortage.
     """
 
@@ -75,6 +73,7 @@ def decisions(
     """
     starting = _starting(events, week["target_on"].min().date() - formatting.A_DAY)
     short = plan_days[_lacks(plan_days) | ~plan_days["is_enough"]]
+    short = short.assign(is_waiting=plan_summaries.waits_for_help(short))
     return [
         *_shortages(
             short,
@@ -87,7 +86,7 @@ def decisions(
         *_missing_data(week, today, newest),
         *_events(starting, week, short),
         *_changes(week),
-        *_decided(short[short["is_decided"] & short["kind"].ne(ASK)], zone),
+        *_decided(short[short["is_decided"] & ~short["is_waiting"]], zone),
     ]
 
 
@@ -111,16 +110,13 @@ def _shortages(
     today: date,
     zone: ZoneInfo,
 ) -> list[Decision]:
-    """One decision per day that is not all decided, and one per city that has asked for help.
-
-    Today's counts as decided if its pace is slow.
-    """
+    """One decision per day that is left (today is not, if its pace is slow) and per waiting city."""
     found = []
     for key, rows in short.groupby("target_on"):
         day = cast(pd.Timestamp, key)
         lacking = (rows["at_pace"] - rows["vans"]).clip(lower=0).fillna(0).astype(int)
         own = rows[(rows["short"].gt(0) | lacking.gt(0)) & ~rows["is_decided"]]
-        asked = _decided(rows[rows["is_decided"] & rows["kind"].eq(ASK)], zone)
+        asked = _decided(rows[rows["is_waiting"]], zone)
         if own.empty:
             found += asked
             continue
@@ -149,33 +145,31 @@ def _named(cities: pd.DataFrame) -> str:
 
 
 def _short(cities: pd.DataFrame) -> str:
-    """'5 vans short, 2 hired in Delft, 4 more decided': what is left to decide, and what is not."""
+    """'5 vans short, 2 hired in Delft, 4 more decided, 3 more wait for help'."""
     left = cities[~cities["is_decided"]]
     n_short = int(left["short"].sum())
     total = formatting.count(n_short, "van") if n_short else "none"
     hired = left[left["extra"] > 0]
     where = f", {hired['extra'].sum():,} hired in {formatting.listed([*hired['city']])}"
-    decided = cities[cities["is_decided"]]
-    n_decided = decided["short"].sum()
-    words = "asked for" if decided["kind"].eq(ASK).all() else "decided"
-    more = f", {n_decided:,} {'more ' * bool(n_short)}{words}" if n_decided else ""
-    return f"{total} short{where * (not hired.empty)}{more}"
+    words = ("decided", "wait for help")
+    settled = cities[cities["is_decided"]].groupby("is_waiting")["short"].sum()
+    more = "more " * bool(n_short)
+    others = [f", {n:,} {more}{words[bool(key)]}" for key, n in settled.items() if n]
+    return f"{total} short{where * (not hired.empty)}{''.join(others)}"
 
 
 def _decided(settled: pd.DataFrame, zone: ZoneInfo) -> list[Decision]:
     """One decision per city and day: what was decided, by whom and when."""
-    return [
-        Decision(
-            VANS,
-            f"{formatting.day(day['target_on'])}, {day['city']}: {plan_summaries.shortage_in_words(day)}; "
-            f"{decision_words(day)} by {plan_summaries.decided_by(day, zone)}",
-            plan_link(day["city"], day["target_on"], form="vans"),
-            is_severe=day["delivery_probability"] < SEVERE_BELOW,
-            is_decided=day["kind"] != ASK,
-            is_covered=not day["short"],
-        )
-        for day in settled.sort_values(["target_on", "city"]).to_dict("records")
-    ]
+    found = []
+    for day in settled.sort_values(["target_on", "city"]).to_dict("records"):
+        place = f"{formatting.day(day['target_on'])}, {day['city']}"
+        by = plan_summaries.decided_by(day, zone)
+        text = f"{place}: {plan_summaries.shortage_in_words(day)}; {decision_words(day)} by {by}"
+        url = plan_link(day["city"], day["target_on"], form="vans")
+        is_severe = day["is_waiting"] and day["delivery_probability"] < SEVERE_BELOW
+        about, states = UNLIKELY * is_severe, (not day["is_waiting"], not day["short"])
+        found.append(Decision(VANS, text, url, about, (), is_severe, *states))
+    return found
 
 
 def _places(short: pd.DataFrame, day: pd.Timestamp) -> tuple[tuple[str, str], ...]:

@@ -23,9 +23,7 @@ MAX_NAMED, WEEK = 4, pd.Timedelta(days=7)
 
 def settings_text(settings: CitySettings, zone: ZoneInfo, n_shifts: int = 0) -> str:
     """A city's settings as a sentence, with who saved them and when; `n_shifts` that share a day."""
-    words = f"{settings.city}: {settings_words(vars(settings))}"
-    if settings.drivers_per_van == 1 < n_shifts:
-        words = words.replace("1 driver per van", "1 driver per van and shift")
+    words = f"{settings.city}: {settings_words(vars(settings), n_shifts)}"
     if settings.made_at is None or settings.are_taken_back:
         return f"{words} (estimated)."
     by = f"by {settings.made_by}, {formatting.timestamp(settings.made_at, zone)}"
@@ -34,18 +32,20 @@ def settings_text(settings: CitySettings, zone: ZoneInfo, n_shifts: int = 0) -> 
     return f"{words}. Set {by}."
 
 
-def settings_words(settings: Mapping[Any, Any]) -> str:
+def settings_words(settings: Mapping[Any, Any], n_shifts: int = 0) -> str:
     """'52 vans, 50 orders per van, service level 90 %, 1 driver per van, shifts 06-14'."""
     vans, per_van = settings["vans"], settings["orders_per_van"]
     words = "vans and orders per van estimated"
     if per_van is not None:
         known = "vans not known" if vans is None else formatting.count(vans, "van")
         words = f"{known}, {formatting.count(round(per_van), 'order')} per van"
-    number = settings["drivers_per_van"]
+    number, per = settings["drivers_per_van"], "per van"
+    if number <= n_shifts:
+        number, per = 1, "per van and shift"
     drivers = "1 driver" if number == 1 else f"{number:g} drivers"
     level = f"{100 * settings['service_level']:.0f} %"
     shifts = f", shifts {settings['shifts']}" if settings["shifts"] else ""
-    return f"{words}, service level {level}, {drivers} per van{shifts}"
+    return f"{words}, service level {level}, {drivers} {per}{shifts}"
 
 
 def overview(plan: Plan) -> str:
@@ -135,7 +135,7 @@ def short_days(days: pd.DataFrame) -> str:
     A day is decided once every short city has decided, other than to wait for help. More than four
     days, or days after the first week, are counted but not named.
     """
-    is_short, is_left = ~days["is_enough"], ~days["is_decided"] | days["kind"].eq(ASK)
+    is_short, is_left = ~days["is_enough"], ~days["is_decided"] | waits_for_help(days)
     left = set(days.loc[is_short & is_left, "target_on"])
     decided = set(days.loc[is_short, "target_on"]) - left
     if not (left or decided):
@@ -179,6 +179,11 @@ def short_depots(depots: pd.DataFrame, cities: pd.DataFrame) -> str:
     n_days = formatting.count(known["target_on"].nunique(), "day")
     orders = formatting.orders(worst["undelivered"])
     return f"{told} Most late orders in {n_days}: {worst['name']}, about {orders}."
+
+
+def waits_for_help(days: pd.DataFrame) -> pd.Series:
+    """Whether help is asked for on days of `with_pace` whose vans do not suffice."""
+    return days["kind"].eq(ASK) & ~days["is_enough"]
 
 
 def shortage_in_words(day: Mapping[Hashable, Any]) -> str:

@@ -152,11 +152,13 @@ def last_trouble(runs: pd.DataFrame, nights: pd.DataFrame) -> str:
 
 
 def _trouble(night: Mapping[Hashable, Any]) -> str:
-    """'Last trouble, repaired: the night after Sun 22 Nov was forecast without the orders of Delft (1 depot).'."""
+    """'Last trouble: the forecast of the night after Sun 22 Nov was made without the orders of Delft.'."""
     over = ", repaired" if night["State"] == STATES["repaired"] else ""
     what, is_told, _ = night["Result"].partition(f". {LATER_HAS.strip()}")
-    without = f" was forecast {what[0].lower()}{what[1:]}" if is_told else ""
-    return f"Last trouble{over}: the night after {night['Night after']}{without}."
+    night_after = f"the night after {night['Night after']}"
+    if is_told:
+        what = f"the forecast of {night_after} was made {what[0].lower()}{what[1:]}"
+    return f"Last trouble{over}: {what if is_told else night_after}."
 
 
 def _late(night: Mapping[Any, Any], cities: Mapping[str, int], zone: ZoneInfo) -> str:

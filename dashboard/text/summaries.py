@@ -60,8 +60,8 @@ def progress_sentence(progress: RunInProgress) -> str:
 def depot_sentence(ahead: pd.DataFrame) -> str:
     """'Short of vans: 2 on Fri, about 60 orders late. 1,735 orders in the next 7 days, +9 % vs last week.'.
 
-    `ahead` has the days ahead of `queries.depot_days`, with columns of `Plan.depots`. '5 own vans.'
-    follows where they are known.
+    `ahead` has the days ahead of `queries.depot_days`, with vans, short and undelivered of
+    `Plan.depots`. '5 own vans.' follows where they are known.
     """
     short = short_of(ahead.set_index("day_on")["short"])
     late = round(ahead["undelivered"].sum())
@@ -70,7 +70,7 @@ def depot_sentence(ahead: pd.DataFrame) -> str:
     orders = formatting.count(round(ahead["point"].sum()), "order")
     difference = formatting.signed_percent(change(ahead, "point"), 0)
     told = f"{orders} in {formatting.next_days(len(ahead))}, {difference} vs last week."
-    own = ahead["vans"].iloc[0]
+    own = ahead["vans"].max()
     vans = "" if math.isnan(own) else f" {formatting.count(int(own), 'own van')}."
     return lacking + told + vans
 
@@ -196,15 +196,17 @@ def error_sentence(
 def coverage_sentence(bands: pd.DataFrame) -> str:
     """The coverage of the bands, from `queries.band_coverage`.
 
-    'Of 10 days, 8 should lie in the 80 % band; so far 8 at depots, 8 in cities, 7 in the fleet.'
+    'Of 10 days, 8 should lie in the 80 % band; so far 8 at depots, 7 in the fleet.'; '' for none.
     """
     sums = bands.assign(inside=bands["coverage"] * bands["counted"]).groupby("level")
     shares = sums["inside"].sum() / sums["counted"].sum()
     told = [
-        f"{10 * shares[level]:.0f} {where}"
+        f"{10 * shares[level]:.0f}" + f" {where}" * (len(shares) > 1)
         for level, where in LEVELS.items()
         if level in shares
     ]
+    if not told:
+        return ""
     return f"Of 10 days, 8 should lie in the 80\N{NO-BREAK SPACE}% band; so far {', '.join(told)}."
 
 
@@ -276,10 +278,7 @@ def outside_sentence(scored: pd.DataFrame) -> str:
 
 
 def planners_sentence(overridden: pd.DataFrame) -> str:
-    """'Planners changed 3 depot-days: they were off by 6.5 %, the forecast by 33.2 %.'.
-
-    `overridden` is `queries.override_accuracy`; '' if it is empty.
-    """
+    """'Planners changed 3 depot-days: …' from `queries.override_accuracy`; '' if it is empty."""
     if overridden.empty:
         return ""
     every = overridden.iloc[0]

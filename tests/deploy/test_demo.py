@@ -100,7 +100,6 @@ def installed(request, wheel):
         name: value for name, value in os.environ.items() if not name.startswith(own)
     }
     yield SimpleNamespace(
-        python=python,
         bin=environment / "bin",
         home=folder / "home",
         variables={**variables, "HOME": str(folder / "home")},
@@ -123,9 +122,7 @@ def is_healthy(port):
     address = f"http://127.0.0.1:{port}"
     try:
         for path in ("_stcore/health", "first-page"):
-            with urllib.request.urlopen(f"{address}/{path}") as answer:
-                if answer.status != 200:
-                    return False
+            urllib.request.urlopen(f"{address}/{path}", timeout=5).close()
     except OSError:
         return False
     return True
@@ -252,15 +249,34 @@ def test_a_night_right_after_it_has_nothing_to_do(home):
     assert "nothing has come in since" in done.stderr
 
 
-def test_again_it_goes_on_serves_and_ctrl_c_stops_everything(installed, home):
+def test_the_wheel_serves_its_pages(installed, home):
     port = free_port()
-    command = [installed.bin / "harbor", "demo", *SMALL, "--port", str(port)]
+    server = subprocess.Popen(
+        [installed.bin / "harbor", "dashboard", "--port", str(port)],
+        env=installed.variables, cwd=installed.home, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        deadline = time.monotonic() + PATIENCE_S
+        while not is_healthy(port):
+            assert server.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.wait(PATIENCE_S)
+
+
+def test_again_from_a_checkout_it_goes_on_serves_and_ctrl_c_stops_everything(home):
+    port = free_port()
+    command = [sys.executable, "-m", "pipelines", "demo", *SMALL, "--port", str(port)]
+    environment = {**os.environ, "HARBOR_HOME": str(home)}
+    del environment["XLA_FLAGS"]
     started = time.monotonic()
     log = home.with_name("demo.log")
     with log.open("w") as out:
         process = subprocess.Popen(
-            command, env=installed.variables, cwd=installed.home, start_new_session=True,
-            stdout=out, stderr=subprocess.STDOUT,
+            command, env=environment, cwd=ROOT, start_new_session=True, stdout=out,
+            stderr=subprocess.STDOUT,
         )  # fmt: skip
     while not (is_healthy(port) and "Ready after" in log.read_text()):
         assert process.poll() is None, log.read_text()

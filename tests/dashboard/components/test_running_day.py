@@ -39,6 +39,9 @@ def test_depots_that_need_more_vans_than_are_planned_come_first(depots):
     )
     html = running_day.today_html(depots, planned)
     assert html.index("vans, 4 of its 6 planned") < html.index("<table")
+    # On a day that is nearly over no other van is sent.
+    evening = depots.assign(until_hour=23.0, by_hour=[[20] * 24, [10] * 24])
+    assert "needs about" not in running_day.today_html(evening, planned)
     # Further off, but with vans enough.
     many = depots.assign(by_hour=[[20] * 24, [60] * 24])
     some = running_day.today_html(many, planned.assign(allocated=[4, 99]))

@@ -153,7 +153,7 @@ def test_a_planners_number_is_the_number_everywhere(seeded, banded, tomorrow, en
         assert row_of(of_city, tomorrow)["point"] == pytest.approx(total)
     own = days_ahead.ranked(CITY, now)
     shown = Cells(html_grids.fleet_grid(own)).text[1]
-    assert shown[:2] == [f"{CITY} plan vans", formatting.orders(total)]
+    assert shown[:2] == [CITY, formatting.orders(total)]
     sheet = workbook.grid(plan.depots, "point").set_index("City").loc[CITY]
     assert sheet[formatting.day(pd.Timestamp(tomorrow))].iloc[-1] == round(total)
     after = city_total(engine, seeded, tomorrow)

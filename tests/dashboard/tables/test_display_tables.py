@@ -87,7 +87,7 @@ BRIDGE = (40.0, "Bridge closed", "Mara")
         ),
         (large_error(["pay_day"], ["Feast"]), "Outside the band, Feast, Pay Day"),
         (large_error(["pay_day"], actual=70.0), "Outside the band, Pay Day"),
-        (large_error(basis="cold_start"), "No history"),
+        (large_error(basis="cold_start"), "Outside the band, no history"),
         (large_error(actual=105.0), ""),
         (large_error(["promotion"], actual=105.0), ""),
         (large_error(), "Outside the band"),

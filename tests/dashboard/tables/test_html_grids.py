@@ -42,9 +42,9 @@ def test_a_week_has_totals_cities_and_depots(two_cities):
     assert Cells(html_grids.fleet_grid(two_cities)).text == [
         ["Depot", "Fri 21 Nov", "Sat 22 Nov", "2 days", "vs last week"],
         ["All cities", "1,010", "500", "1,510", "+11 %"],
-        ["London plan vans", "1,000", "500", "1,500", "+11 %"],
+        ["London", "1,000", "500", "1,500", "+11 %"],
         ["Wapping", "1,000", "500", "1,500", "+10 %"],
-        ["Rotterdam plan vans", "10", "0", "10", "–"],
+        ["Rotterdam", "10", "0", "10", "–"],
         ["Waalhaven", "≈10", "closed", "10", "+10 %"],
     ]
 
@@ -61,8 +61,11 @@ def test_the_totals_stand_above_those_of_a_year_before_with_what_was_on(two_citi
     both = known.assign(year_before=[800.0, 600.0, 9.0, np.nan])
     assert Cells(html_grids.fleet_grid(both)).text[2][:2] == [name, "809"]
     gap = known.assign(year_before=[np.nan, 600.0, 9.0, np.nan])
-    cells = Cells(html_grids.fleet_grid(gap)).text[2]
-    assert cells[:3] == [f"{name}, at least 1 of 2 depots", "9", "600"]
+    html = html_grids.fleet_grid(gap)
+    assert Cells(html).text[2][:3] == [f"{name}, at least 1 of 2 depots", "9", "600"]
+    assert 'href="?history=13+months#by-day"' in html
+    of_one = html_grids.fleet_grid(known[:2])
+    assert 'href="?city=London&amp;history=13+months#by-day"' in of_one
 
 
 def test_a_planners_number_is_marked_and_counts_in_every_total(two_cities):
@@ -78,7 +81,7 @@ def test_a_planners_number_is_marked_and_counts_in_every_total(two_cities):
     html = html_grids.fleet_grid(week)
     rows = Cells(html).text
     assert rows[1][:3] == ["All cities", "1,410", "500"]
-    assert rows[2][:3] == ["London plan vans", "1,400", "500"]
+    assert rows[2][:3] == ["London", "1,400", "500"]
     assert rows[3][:3] == ["Wapping", "1,400 set by <i>Anna model 1,000", "500"]
     assert "1,400 (model 1,000), set by &lt;i&gt;Anna: &lt;b&gt;strike" in html
 
@@ -147,7 +150,7 @@ def test_a_large_fleet_is_cut_in_each_city_with_a_notice(monkeypatch):
     notice = "find one by name on page Depots , or save all as Excel"
     cut = ["Depot 0", "Depot 1", f"and 3 more: choose the city, {notice}"]
     assert [row[0] for row in cells.text] == [
-        "Depot", "All cities", "London plan vans", *cut, "Rotterdam plan vans", *cut,
+        "Depot", "All cities", "London", *cut, "Rotterdam", *cut,
     ]  # fmt: skip
     assert cells.text[1][1] == "100", "totals are of all"
     spans = {attrs["colspan"] for _, attrs in cells.tags if "colspan" in attrs}

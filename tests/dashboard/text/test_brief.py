@@ -181,7 +181,7 @@ def test_a_city_that_asked_for_help_stays_among_what_is_open_below_its_day():
     days["made_by"] = ["Ann", ""]
     days["made_at"] = datetime(2026, 11, 22, 8, 12, tzinfo=UTC)
     friday, asked = decide(days)
-    assert friday.text == "Fri 27 Nov: 10 vans short, 4 more asked for"
+    assert friday.text == "Fri 27 Nov: 10 vans short, 4 more wait for help"
     assert [name for name, _ in friday.places] == ["London 10"]
     assert asked.text == (
         "Fri 27 Nov, Helsinki: 4 short; help asked for by Ann, Sun 22 Nov, 08:12"
@@ -190,6 +190,15 @@ def test_a_city_that_asked_for_help_stays_among_what_is_open_below_its_day():
     later = city_days(("London", FRIDAY + timedelta(days=1), 1))
     alone = pd.concat([days[:1], later], ignore_index=True)
     assert [each.text[:10] for each in decide(alone)] == ["Fri 27 Nov", "Sat 28 Nov"]
+    unsure, sure = (decide(days.assign(delivery_probability=p))[1] for p in (0.4, 0.6))
+    assert (unsure.is_severe, unsure.about) == (True, "Full delivery unlikely")
+    assert (sure.is_severe, sure.about) == (False, "")
+    [risk] = decide(days[:1].assign(kind="accept", delivery_probability=0.4))
+    assert (risk.is_severe, risk.is_decided) == (False, True)
+    # Vans that came with the request suffice.
+    helped = days[:1].assign(extra=4, short=0, lacking=4, vans=days["needed"])
+    [covered] = decide(helped)
+    assert (covered.is_covered, covered.is_decided) == (True, True)
 
 
 def test_a_hire_that_is_too_small_leaves_a_trace():

@@ -228,6 +228,17 @@ def test_only_a_running_day_takes_the_vans_of_its_pace():
     assert plan_summaries.with_pace(unknown, running)["is_enough"].all()
 
 
+def test_drivers_are_told_by_shift_where_each_shift_has_one():
+    def told(number, n_shifts):
+        city = CitySettings("London", 40, 52.0, drivers_per_van=number)
+        return plan_summaries.settings_text(city, ZoneInfo("UTC"), n_shifts)
+
+    assert ", 1 driver per van and shift (estimated)." in told(1, 2)
+    assert ", 1 driver per van and shift (estimated)." in told(1.5, 2)
+    assert ", 3 drivers per van (estimated)." in told(3, 2)
+    assert ", 1 driver per van (estimated)." in told(1, 0)
+
+
 def test_short_days_have_names_where_these_are_few_and_of_one_week():
     of = {n: FLEET.assign(target_on=FLEET["target_on"] + n * A_DAY) for n in range(8)}
     assert (

@@ -124,7 +124,7 @@ def test_a_night_whose_late_orders_a_later_one_has_is_repaired():
     )
     told = run_descriptions.last_trouble(ledger, results(5))
     assert told == (
-        "Last trouble, repaired: the night after Thu 20 Nov was forecast without the orders of London (2 depots), "
+        "Last trouble, repaired: the forecast of the night after Thu 20 Nov was made without the orders of London (2 depots), "
         "which came on Fri 21 Nov."
     )
     not_yet = results(30)

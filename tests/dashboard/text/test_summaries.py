@@ -305,6 +305,8 @@ def test_coverage_is_told_of_ten_days_at_each_level():
     assert summaries.coverage_sentence(bands) == (
         "Of 10 days, 8 should lie in the 80\N{NO-BREAK SPACE}% band; so far 8 at depots, 6 in the fleet."
     )
+    assert summaries.coverage_sentence(bands[:2]).endswith("band; so far 8.")
+    assert summaries.coverage_sentence(bands[:0]) == ""
 
 
 def test_planners_and_the_forecast_that_they_changed_are_compared():

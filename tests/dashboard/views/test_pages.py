@@ -516,7 +516,7 @@ def test_a_depots_past_days_have_their_error_and_its_likely_cause(
     first = past.iloc[0]
     assert first["Off by"] == round(last["point"] - last["actual"])
     assert first["Note"] == "Ann set 900: “A strike”"
-    assert past["Note"].iloc[1] == "No history"
+    assert past["Note"].iloc[1] == "Outside the band, no history"
     days = [seeded.through + timedelta(days=n + 1) for n in range(7)]
     assert ahead["Day"].dt.date.tolist() == days
     orders = sheets["Orders"][1]
@@ -586,7 +586,7 @@ def test_an_unknown_choice_in_the_url_is_explained(
     assert f"There is no {noun} “NONE”. Shown instead:" in page_text(app)
 
 
-def test_why_is_of_the_next_open_day_and_in_a_large_city_of_a_chosen_one(
+def test_why_is_of_the_first_short_or_open_day_and_in_a_large_city_of_a_chosen_one(
     seeded, write, open_page
 ):
     def explained():
@@ -795,7 +795,8 @@ def test_a_day_is_told_by_depot_and_yesterday_as_the_first_page_has_it(
     for other in ("By week", "Single days furthest off", "By days ahead", "MAPE"):
         assert other not in text, "it is of several origins"
     neighbours = [day - timedelta(days=1), day + timedelta(days=1)]
-    linked = re.findall('href="accuracy[?]period=([^"&]+)"[^>]*>[‹›]', "".join(bodies))
+    arrows = 'href="accuracy[?]period=([^"&]+)"[^>]*>(?:‹ [^<]+|[^<]+ ›)<'
+    linked = re.findall(arrows, "".join(bodies))
     assert linked == [f"{each}" for each in neighbours if each <= seeded.through]
 
 
