@@ -6,13 +6,8 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import queries
-from dashboard.components import (
-    days_ahead,
-    first_forecast,
-    page_head,
-    plan_parts,
-    widgets,
-)
+from dashboard.components import days_ahead, first_forecast, page_head, widgets
+from dashboard.components.plan_parts import next_decision
 from dashboard.components.running_day import with_pace
 from dashboard.planning import van_plan
 from dashboard.queries.freshness import Freshness
@@ -57,7 +52,7 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         short = plan_summaries.short_depots(plan.depots, days)
         with answer:
             widgets.answer(f"{short} {missing}".strip())
-            plan_parts.next_decision(days, None, is_primary=False)
+            next_decision(days, None, is_primary=False)
         last_week = days_ahead.last_week_note(city, days["target_on"], freshness)
         depots = _in_order(depots, numbers, order)
         page_head.save_as_excel(

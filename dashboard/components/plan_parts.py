@@ -47,7 +47,7 @@ def next_decision(
 
     Those of `city` come first, then those on `day`.
     """
-    left = days[~(days["is_enough"] | days["is_decided"])]
+    left = days[plan_summaries.is_due(days)]
     if left.empty:
         return
     by = ["is_another_city", "is_another_day", "target_on", "lacking"]

@@ -108,14 +108,12 @@ def accuracy_by_week(scores: pd.DataFrame) -> pd.DataFrame:
     weeks = scores[scores["grain"] == "week"].sort_values("day_on", ascending=False)
     is_day = scores["grain"].eq("day") & scores["mape"].notna()
     days = scores.loc[is_day, "day_on"]
-    named = [
-        formatting.day_range(
-            *days[days.between(monday, monday + 6 * formatting.A_DAY)].agg(
-                ["min", "max"]
-            )
-        )
-        for monday in weeks["day_on"]
-    ]
+    named = []
+    for monday in weeks["day_on"]:
+        own = days[days.between(monday, monday + 6 * formatting.A_DAY)]
+        # A week without orders has no scored day.
+        ends = (own.min(), own.max()) if len(own) else (monday, monday)
+        named.append(formatting.day_range(*ends))
     return accuracy(weeks.assign(week=named), "week", "Week")
 
 

@@ -223,12 +223,10 @@ def _city_totals(
 ) -> str:
     """The row of sums of some depots' `column`, with the `names` of days; `name` is HTML."""
     totals = depots.groupby("target_on")[column].sum()
-    change, css_class = "", "year"
-    if column == "part":
-        change, css_class = (
-            formatting.signed_percent(summaries.change(depots), 0),
-            "total",
-        )
+    is_planned = column == "part"
+    change = (
+        formatting.signed_percent(summaries.change(depots), 0) if is_planned else ""
+    )
     named = {
         day: f'<small class="events">{escape(names[day])}</small>' for day in names
     }
@@ -241,6 +239,7 @@ def _city_totals(
         f'<td class="wide">{formatting.orders(totals.sum())}</td>',
         f'<td class="wide">{change}</td>',
     ]
+    css_class = "total" if is_planned else "year"
     return html_tables.row(name, in_columns(cells, days) + wide, css_class)
 
 

@@ -44,7 +44,8 @@ def cities(
 ) -> str:
     """`Plan.cities` as cities × days: need, short, and the chance of full delivery.
 
-    Each cell links to its city and day, or to the decision that is due. `marked` is the marked day; `names` are in the heads.
+    Each cell links to its city and day, or to the decision that is due. `marked` is the marked
+    day; `names` are in the heads.
     """
     columns = _columns(days)
     body = [_all_cities(days, settings, marked)] if len(settings) > 1 else []

@@ -181,6 +181,11 @@ def short_depots(depots: pd.DataFrame, cities: pd.DataFrame) -> str:
     return f"{told} Most late orders in {n_days}: {worst['name']}, about {orders}."
 
 
+def is_due(days: pd.DataFrame) -> pd.Series:
+    """Whether days of `with_pace` lack vans and are not decided."""
+    return ~(days["is_enough"] | days["is_decided"])
+
+
 def waits_for_help(days: pd.DataFrame) -> pd.Series:
     """Whether help is asked for on days of `with_pace` whose vans do not suffice."""
     return days["kind"].eq(ASK) & ~days["is_enough"]

@@ -141,8 +141,8 @@ with st.expander("Days ahead, bands, changed orders, and all measures"):
         widgets.small_table(table, "Changed orders", hidden_on_phones=LESS)
     st.caption(
         "Each depot, day and origin counts once, at every horizon, if both naive forecasts cover it "
-        "too; closed days do not. In bands, events of single depots count as ordinary days. MAPE is the mean of |forecast − actual| ÷ actual over days with "
-        "orders. WAPE and bias are shares of total volume; bias above zero is too high. "
+        "too; closed days do not. In bands, events of single depots count as ordinary days. MAPE is the "
+        "mean of |forecast − actual| ÷ actual over days with orders. WAPE and bias are shares of total volume; bias above zero is too high. "
         f"{formatting.NAIVE.capitalize()} (the seasonal naive) and median of 4 (of the last four same "
         "weekdays) are naive forecasts."
     )

@@ -73,8 +73,8 @@ if form != "vans":
         st.caption(f"Today: {told}")
 marked = day or plan_summaries.first_to_look_at(days)
 with st.container(horizontal=True, key="screen-only"):
-    is_open = ~(days["is_enough"] | days["is_decided"])
-    is_due = bool(is_open[days["target_on"].dt.date == marked].any())
+    of_day = days[days["target_on"].dt.date == marked]
+    is_due = bool(plan_summaries.is_due(of_day).any())
     decide = f"Decide on {formatting.day(marked) if is_due else 'vans'}"
     for kind, heading in (("vans", decide), ("orders", "Change orders")):
         address = formatting.plan_link(city, marked, form=kind)

@@ -366,3 +366,5 @@ def test_a_week_is_named_by_its_scored_days():
     scores = scores.assign(forecaster="forecast", bias=0.0, coverage=0.8, counted=9)
     table = display_tables.accuracy_by_week(scores)
     assert table["Week"].tolist() == ["Mon 23 Nov", "Fri 20 – Sun 22 Nov"]
+    idle = display_tables.accuracy_by_week(scores.assign(mape=np.nan))
+    assert idle["Week"].tolist() == ["Mon 23 Nov", "Mon 16 Nov"]
