@@ -63,9 +63,9 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         st.caption(f"Not in this list: {more:,} more depots. The box above finds them.")
     st.html(html_grids.depots(depots.head(MAX_DEPOTS), numbers))
     if not numbers.empty:
-        late = "Vans short and late orders: after the moves between depots that Plan proposes. "
+        late = "Vans short and late orders, of all days: after the moves that Plan proposes. "
         st.caption(
-            f"{late * (html_grids.LATE in numbers)}Off by: + is a forecast too high. Outside: orders outside the "
+            f"{late * (html_grids.LATE in numbers)}Off by: + is a forecast too high. Underlined: orders outside the "
             f"80\N{NO-BREAK SPACE}% band. {last_week}".strip()
         )
 

@@ -32,5 +32,10 @@ if (!document.querySelector('.hf-skip')) {
   skip.onclick = () =>
     document.querySelector('[data-testid="stMain"] :is(.hf-brief, .hf) a')?.focus();
   document.body.prepend(skip);
+  // Streamlit would open the menu over the next page, too.
+  window.addEventListener('pagehide', () => {
+    if (innerWidth < 768) Object.keys(localStorage)
+      .filter(key => key.startsWith('stSidebarCollapsed')).forEach(key => localStorage.removeItem(key));
+  });
 }
 }

@@ -41,8 +41,9 @@ def planner_name(is_saving: bool) -> str:
         return known
     st.session_state.setdefault(FIELD, known)
     name = st.text_input(
-        "Your name", width=420, max_chars=overrides.MAX_NAME_LENGTH, key=FIELD
-    )
+        "Your name", width=420, max_chars=overrides.MAX_NAME_LENGTH, key=FIELD,
+        placeholder="As colleagues know you",
+    )  # fmt: skip
     st.session_state[NAME] = name
     if is_saving and not name.strip():
         widgets.missing_entry("Your name is missing.")

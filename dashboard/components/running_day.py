@@ -63,11 +63,12 @@ def on_the_way(
             continue
         day = days[key]
         number = {each: formatting.orders(row[each]) for each in today.CITY_COLUMNS[4:]}
-        takes = f" At today's pace about {day['at_pace']:,} are needed, not {day['needed']:,}."
+        takes = f" At today's pace about {day['at_pace']:,} are needed, not {day['needed']:,}"
+        has = "" if pd.isna(day["vans"]) else f"; there are {day['vans']:,.0f}"
         sentences[row["target_on"].date()] = (
             f"about {number['estimate']} orders by the end of the day ({number['p10']} to "
             f"{number['p90']}). The vans are still those for the planned {number['forecast']}."
-            f"{takes * (day['at_pace'] != day['needed'])}"
+            f"{(takes + has + '.') * (day['at_pace'] != day['needed'])}"
         )
     return sentences
 

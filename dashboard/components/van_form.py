@@ -58,17 +58,16 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
         st.markdown(f"**Today:** {today[chosen]}")
     if row["made_by"]:
         by = plan_summaries.decided_by(row, queries.zone())
-        now = f"Now: {decision_words(row)} ({by})."
-        st.markdown(formatting.escape_markdown(now))
+        st.markdown(formatting.escape_markdown(f"Now: {decision_words(row)} ({by})."))
     n_vans = max(city.vans or 0, current.off_road)
     is_saving = st.session_state.get(f"save vans {form}", False)
     entered = _fields(row, current, here, is_saving=is_saving)
-    outside = van_decisions.range_problems(entered, n_vans)
-    if outside:
+    if outside := van_decisions.range_problems(entered, n_vans):
         st.warning(widgets.bullets(outside), icon=":material/warning:")
-    elif entered.extra != row["extra"] or entered.off_road != row["off_road"]:
-        _preview(entered, plan, freshness, row)
     unsure = "" if outside else _ask_if_sure(entered, row, current, here)
+    vans = entered.extra, entered.off_road
+    if vans != (row["extra"], row["off_road"]) and not (outside or unsure):
+        _preview(entered, plan, freshness, row)
     planner = planner_name(is_saving)
     place, is_clicked = saved_change.save_button("Save decision", f"save vans {form}")
     with place:

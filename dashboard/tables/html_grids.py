@@ -28,6 +28,7 @@ MAX_DEPOTS, MAX_DEPOTS_OF_ONE_CITY = 120, 600
 MARKS, SHORT = ("status", "is_off", "is_closed", "place"), "Vans short"
 """Columns of the list of depots without a heading; group heading of its columns of short vans."""
 LATE = "Late orders"
+OUTSIDE = '<b class="short">{}<span class="said"> outside the band</span></b>'
 DAY_STATES = {
     "counted": ("■", "data"),
     "missing": ("✕", "missing"),
@@ -87,17 +88,17 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
     """
     heads, texts, rows = heads_of(numbers), _listed_texts(numbers), []
     has_cities = depots["city"].nunique() > 1
-    # A phone has room for one column of vans: the worst day's.
+    # A phone has them below the depot's name.
     vans = [head for head in heads if head.startswith(SHORT)]
-    worst = max(vans, key=lambda head: numbers[head].sum(), default="")
-    for_desks = {*heads[1:2], *vans} - {worst}
-    css_class = {head: ("desk" if head in for_desks else "") for head in heads}
-    on_phones = f'<b class="group phone">{SHORT}</b>'
+    css_class = {head: "desk" if head in (*heads[1:2], *vans) else "" for head in heads}
     for depot in depots.to_dict("records"):
         link = escape(formatting.link("depot", depot=depot["depot_id"]))
         cells = texts.get(depot["depot_id"], {})
         told = escape(depot["city"]) * has_cities, cells.get("status")
         about = " · ".join(filter(None, told))
+        known = [(day.partition(": ")[2], cells.get(day)) for day in vans]
+        short = [f"{n} on {day.rpartition(' ')[0] or day}" for day, n in known if n]
+        about += f'<small class="phone">Short: {", ".join(short)}</small>' * bool(short)
         name = f'<a href="{link}">{escape(depot["name"])}</a><small>{about}</small>'
         shown = [
             f'<td class="{css_class[head]}">{cells.get(head, formatting.UNKNOWN)}</td>'
@@ -105,8 +106,7 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
         ]
         rows.append(html_tables.row(name, shown))
     columns = [
-        f'<th scope="col" class="{css_class[head]}">'
-        f"{on_phones * (head == worst != vans[0])}{html_tables.head(_lines(head), before)}</th>"
+        f'<th scope="col" class="{css_class[head]}">{html_tables.head(_lines(head), before)}</th>'
         for before, head in zip(["", *heads], heads, strict=False)
     ]
     return html_tables.grid("hf-depots", "Depots", "Depot", columns, rows)
@@ -135,9 +135,9 @@ def _listed_texts(numbers: pd.DataFrame) -> dict[Hashable, Row]:
             "closed" if is_closed else text for text, is_closed in closed
         ]
         off_by = html_tables.column(numbers[heads[-1]], "Off by")
-        marks = numbers["is_off"].map({True: "<small>outside</small>", False: ""})
         texts[heads[-1]] = [
-            text + mark for text, mark in zip(off_by, marks, strict=True)
+            OUTSIDE.format(text) if is_off else text
+            for text, is_off in zip(off_by, numbers["is_off"], strict=True)
         ]
     for head in filter(lambda head: head.startswith(SHORT), heads):
         texts[head] = [

@@ -107,7 +107,9 @@ def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
         if column not in by_day:
             sheets[name] = sentence, grid(plan.depots, column)
     columns = [each for each in DATA_COLUMNS if each not in by_day]
-    everything = display_tables.display(plan.depots, *columns, vans="Own vans")
+    everything = display_tables.display(
+        plan.depots, *columns, vans="Own vans", undelivered="Late orders"
+    )
     return sheets | {
         "Vans to move": ("Vans that change depots, by day", moves(plan.depots)),
         "Data": ("A row for each depot and day", everything),

@@ -19,6 +19,10 @@ from pipelines.planning.words import decision_words
 
 MAX_NAMED, WEEK = 4, pd.Timedelta(days=7)
 """Most short days that are named, and the time in which weekdays are unique names."""
+MOVES_NOTE = (
+    "Each for one day. A depot that is short itself lends a van where the van carries at least a tenth of "
+    "a load more."
+)
 
 
 def settings_text(settings: CitySettings, zone: ZoneInfo, n_shifts: int = 0) -> str:
@@ -105,7 +109,7 @@ def need_sentence(plan: Plan, settings: CitySettings, day: date) -> str:
 
 
 def rules(plan: Plan, settings: CitySettings) -> str:
-    """How need, moves, drivers and shifts of a city's plan are calculated, as a Markdown list."""
+    """How need, drivers and shifts of a city's plan are calculated, as a Markdown list."""
     of_shifts = "Shifts: a day needs the vans of its fullest shift."
     if not settings.shifts:
         of_shifts = "Shifts: usual ones, as nobody has set any."
@@ -113,13 +117,9 @@ def rules(plan: Plan, settings: CitySettings) -> str:
         "Need: the vans that carry all orders of a day at the service level, if they are moved between "
         "depots that morning. The chance of full delivery counts with such moves, too."
     )
-    moves = (
-        "Vans to move: each move is for one day. A depot that is short itself lends a van where the van "
-        "carries at least a tenth of a load more."
-    )
     drivers = "Drivers: for the vans that go out, at least one in each shift."
     shifts = [] if plan.shifts.empty else [of_shifts]
-    told = [need, moves, drivers, *shifts, TOTALS_NOTE]
+    told = [need, drivers, *shifts, TOTALS_NOTE]
     return "\n".join(f"- {each}" for each in told)
 
 

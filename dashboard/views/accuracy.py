@@ -48,17 +48,15 @@ if scope.days_back == 1:
 if subjects:
     page_head.rename(f"Accuracy of {', '.join(subjects)}")
 if scope.days_back == 1:
-    told, below = [day_sentence], ""
+    told = [day_sentence]
     if scope.depot:
         rows = queries.largest_errors(scope, freshness).to_dict("records")
         told = [summaries.outcome_sentence(row) for row in rows]
     if scored is not None:
         error = summaries.last_error_sentence(queries.accuracy(scope, freshness))
-        below = " ".join(filter(None, [error, summaries.outside_sentence(scored)]))
+        told = [error, day_sentence, summaries.outside_sentence(scored)]
     with answer:
         widgets.answer(" ".join(filter(None, told)))
-        if below:
-            st.caption(formatting.escape_markdown(below))
         one_day.neighbours(day_on, score_filter.single_days(first_on, newest_on))
     sheets = one_day.show(scope, scored, freshness)
     page_head.save_as_excel(f"accuracy-of-{day_on}", lambda: sheets, freshness)
@@ -72,15 +70,13 @@ held = queries.band_coverage(scope, freshness)
 with answer:
     own = depots[depots["depot_id"].eq(scope.depot) | (not scope.depot)]
     overridden = queries.override_accuracy(scope, freshness)
-    told = [
-        summaries.accuracy_sentence(scores, own),
-        summaries.planners_sentence(overridden),
-    ]
-    widgets.answer(" ".join(filter(None, told)))
+    widgets.answer(summaries.accuracy_sentence(scores, own))
     if day_sentence:
         address = formatting.link("accuracy", **chosen | {"period": "1"})
         name = f"{day_sentence.partition(':')[0]} by depot"
         widgets.note(name, address, f"{day_sentence} ")
+    if planners := summaries.planners_sentence(overridden):
+        st.caption(planners)
 
 by_week, by_day = st.columns(2, gap="large")
 weeks = display_tables.accuracy_by_week(scores)

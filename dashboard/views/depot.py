@@ -67,9 +67,9 @@ with head:
         short = ahead.loc[ahead["short"] > 0, "day_on"]
         day = [*short, *first_days][0]
         address = formatting.plan_link(own["city"], day, depot=depot)
-        widgets.note("Change orders", address)
+        widgets.action("Change orders", address, is_primary=False)
         vans = formatting.plan_link(own["city"], day, form="vans")
-        widgets.note("Decide on vans", vans)
+        widgets.action("Decide on vans", vans, is_primary=False)
     widgets.note("Accuracy", formatting.link("accuracy", city=own["city"], depot=depot))
     widgets.note("All depots", "depot")
 with week:

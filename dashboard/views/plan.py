@@ -88,6 +88,7 @@ if need := plan_summaries.need_sentence(plan, settings[city], marked):
 if moves := plan_grids.transfers(van_plan.transfers_by_day(plan.depots)):
     st.subheader("Vans to move")
     st.html(moves)
+    st.caption(plan_summaries.MOVES_NOTE)
 plan_parts.changed_days(plan)
 
 if form:

@@ -117,7 +117,7 @@ def test_a_city_on_its_way_is_told_with_the_vans_that_its_pace_takes(
     estimate, forecast = map(int, re.fullmatch(number, told).groups())
     # What was heard of is a tenth of the city.
     needed = math.ceil(9 * (1 + round((estimate - forecast) / 4800, 2)))
-    assert told.endswith(f" about {needed} are needed, not 9.")
+    assert told.endswith(f" about {needed} are needed, not 9; there are 9.")
     assert running_day.on_the_way(plan[1:], now, None) == {}
     # Each of these answers is kept.
     running_day.headings.clear()

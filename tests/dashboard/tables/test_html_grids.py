@@ -336,7 +336,7 @@ def test_the_calendar_has_a_sign_for_each_day_and_labels_mondays():
     ]
 
 
-def test_a_phones_list_of_depots_has_the_worst_day_of_vans_below_their_heading():
+def test_a_phones_list_of_depots_has_vans_short_by_day_below_the_names():
     """The more vans lack, the darker the day."""
     known = pd.DataFrame({"depot_id": ["A", "B"], "name": ["Poplar", "Wapping"]})
     short = {"Sat": [0, 1], "Sun": [2, 0], "Mon": [3, 7]}
@@ -352,10 +352,12 @@ def test_a_phones_list_of_depots_has_the_worst_day_of_vans_below_their_heading()
     html = html_grids.depots(known.assign(city="London"), numbers)
     cells = Cells(html)
     on_desks = [("desk" in attrs["class"]) for tag, attrs in cells.tags if tag == "td"]
-    assert on_desks == 2 * [False, True, True, True, False, False, False, False]
-    on_phones = re.findall(r'phone">Vans short</b>(\w+)', html)
-    assert on_phones == ["Mon"], "the heading of the group, whose first day is hidden"
-    shades = re.findall(r'<span class="(s\d+)">(\d)</span>', html)
+    assert on_desks == 2 * [False, True, True, True, True, False, False, False]
+    on_phones = re.findall(r'<small class="phone">(.*?)</small>', html)
+    assert [re.sub("<.*?>", "", text) for text in on_phones] == [
+        "Short: 2 on Sun, 3 on Mon", "Short: 1 on Sat, 7 on Mon",
+    ]  # fmt: skip
+    shades = re.findall(r'<td class="desk"><span class="(s\d+)">(\d)</span>', html)
     assert shades == [
         ("s4", "2"), ("s6", "3"), ("s2", "1"), ("s10", "7"),
     ]  # fmt: skip

@@ -118,18 +118,15 @@ def test_a_running_day_begins_with_the_vans_that_lack_at_its_pace():
     slow = running(("London", TODAY, -170.0), ("Helsinki", TODAY, -160.0))
     [half] = decide(short, heading=slow)
     assert half.about == "Full delivery unlikely in Helsinki"
-    assert half.text == (
-        "Today, Sun 22 Nov: 1 van short at today's pace; by the plan 8 vans short"
-    )
-    assert [name for name, _ in half.places] == ["Helsinki 1"], "as its form suggests"
+    assert half.text == "Today, Sun 22 Nov: 8 vans short (1 at today's pace)"
+    assert [name for name, _ in half.places] == ["Helsinki 4"], "as in its plan"
     [both] = decide(short, heading=slow.assign(change=-200.0))
-    assert both.text == (
-        "Today, Sun 22 Nov: none short at today's pace; by the plan 8 vans short"
-    )
+    assert both.text == "Today, Sun 22 Nov: 8 vans short (0 at today's pace)"
     assert (both.about, both.places, both.is_severe) == ("", (), False)
     assert (half.is_decided, both.is_decided) == (False, True), "nothing is left to do"
     [more] = decide(short, heading=slow.assign(change=100.0))
-    assert [name for name, _ in more.places] == ["London 7", "Helsinki 7"]
+    assert more.text == "Today, Sun 22 Nov: 8 vans short (14 at today's pace)"
+    assert [name for name, _ in more.places] == ["London 4", "Helsinki 4"]
     accepted = short.assign(
         is_decided=short["city"].eq("London"),
         kind=["accept", ""],
@@ -137,10 +134,9 @@ def test_a_running_day_begins_with_the_vans_that_lack_at_its_pace():
     )
     [some] = decide(accepted, heading=slow.iloc[1:])[:1]
     assert some.text == (
-        "Today, Sun 22 Nov: 5 vans short at today's pace; by the plan 4 vans short, "
-        "4 more decided"
+        "Today, Sun 22 Nov: 4 vans short (5 at today's pace), 4 more decided"
     )
-    assert [name for name, _ in some.places] == ["Helsinki 1"]
+    assert [name for name, _ in some.places] == ["Helsinki 4"]
     [other] = decide(city_days(("London", FRIDAY, 4)), heading=slow)
     assert other.about == "Full delivery unlikely"
 
@@ -149,9 +145,7 @@ def test_a_city_that_is_short_only_at_todays_pace_is_named():
     enough = city_days(("London", TODAY, 0))
     fast = running(("London", TODAY, 300.0))
     [day] = decide(enough, heading=fast)
-    assert day.text == (
-        "Today, Sun 22 Nov: 6 vans short at today's pace; by the plan none short"
-    )
+    assert day.text == "Today, Sun 22 Nov: none short (6 at today's pace)"
     assert [name for name, _ in day.places] == ["London 6"]
     assert decide(enough.assign(vans=float("nan")), heading=fast) == []
 
@@ -205,7 +199,7 @@ def test_a_hire_that_is_too_small_leaves_a_trace():
     days = city_days(("London", FRIDAY, 5))
     days = days.assign(kind="hire", extra=4, lacking=9, made_by="Ann")
     [friday] = decide(days)
-    assert friday.text == ("Fri 27 Nov: 5 vans short, 4 hired in London")
+    assert friday.text == ("Fri 27 Nov: 5 vans short, 4 hired in London by Ann")
     assert not friday.is_decided
 
 

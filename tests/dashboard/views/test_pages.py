@@ -239,7 +239,7 @@ def test_the_list_of_depots_has_the_next_day_what_is_missing_and_the_last_error(
     last = queries.last_day(queries.freshness()).set_index("depot_id")
     n_off = int(summaries.is_outside(last).sum())
     late = queries.fleet_week(queries.freshness()).query("is_silent or is_late")
-    assert grid.count("outside") == n_off > 0
+    assert grid.count("outside the band") == n_off > 0
     assert grid.count(' · <b class="late">') == late["depot_id"].nunique()
     off = last["point"] - last["actual"]
     for depot_id, name, *_ in DEPOTS:
@@ -247,7 +247,7 @@ def test_the_list_of_depots_has_the_next_day_what_is_missing_and_the_last_error(
         first = f"{round(own[day]):,}" if own[day] else "closed"
         assert by_name[name][:2] == [first, f"{round(own.sum()):,}"]
         if depot_id in off.dropna():
-            off_by = by_name[name][-1].removesuffix(" outside")
+            off_by = by_name[name][-1].removesuffix(" outside the band")
             assert off_by == formatting.signed(round(off[depot_id]))
     assert by_name["Poplar"][-1] == "–", "its last day is missing"
     assert 'Poplar</a><small>London · <b class="late">missing' in grid
