@@ -55,6 +55,9 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
             next_decision(days, None, is_primary=False)
         last_week = days_ahead.last_week_note(city, days["target_on"], freshness)
         depots = _in_order(depots, numbers, order)
+        numbers = numbers[numbers.index.isin(depots["depot_id"])]
+        is_short = numbers.columns.str.startswith(html_grids.SHORT)
+        numbers = numbers.loc[:, ~is_short | numbers.any()]
         page_head.save_as_excel(
             "depots", lambda: workbook.depot_sheets(depots, numbers), freshness
         )

@@ -9,6 +9,15 @@ form.onkeydown = ({key, target}) => {
     form.querySelector('[data-testid="stBaseButton-primary"]')?.click();
   form.dataset.entered = entered;
 };
+// The browser asks before it drops what was entered and not saved.
+const keep = window.harborKeep ??= event => {
+  if (document.querySelector('.st-key-plan-form')) event.preventDefault();
+};
+form.oninput = () => window.addEventListener('beforeunload', keep);
+form.onclick = ({target}) => {
+  if (target.closest('[data-testid="stBaseButton-primary"]'))
+    window.removeEventListener('beforeunload', keep);
+};
 form.tabIndex = -1;
 const depot = new URLSearchParams(location.search).get('depot');
 let tries = 50;

@@ -110,8 +110,9 @@ def _lacking_vans(so_far: pd.DataFrame, planned: pd.DataFrame) -> list[str]:
 
 def _so_far(depot: Mapping[Hashable, Any]) -> str:
     orders, usual = (formatting.orders(depot[n]) for n in ("orders_so_far", "expected"))
-    told = f"{orders} orders {_until(depot)}, {usual} expected"
-    return told if pd.isna(depot["estimate"]) else f"{told}; {_on_the_way(depot)}"
+    is_early = pd.isna(depot["estimate"])
+    outlook = "too early to tell more" if is_early else _on_the_way(depot)
+    return f"{orders} orders {_until(depot)}, {usual} expected; {outlook}"
 
 
 def _on_the_way(depot: Mapping[Hashable, Any]) -> str:

@@ -83,9 +83,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
         elif state.tell(name, chosen) and row["kind"]:
             fleet = van_plan.fleet_plan(freshness).cities
             every = running_day.with_pace(fleet, freshness)
-            is_here = every[["city", "target_on"]].eq([name, row["target_on"]])
-            left = every[~is_here.all(axis=1)]
-            plan_parts.next_decision(left, None, name)
+            plan_parts.next_decision(every, None, name)
 
 
 def _label(day: Mapping[Hashable, Any]) -> str:
@@ -107,10 +105,8 @@ def _fields(
         first = first or HIRE
     st.session_state.setdefault(keys[0], first)
     # A new shortage refills the number; a new pace of today does not.
-    suggested = current.extra or lacking
-    suggested = widgets.fill(
-        keys[1], suggested, (day["lacking"], current.extra), may_refill=not is_saving
-    )
+    source = day["lacking"], current.extra
+    widgets.fill(keys[1], source[1] or lacking, source, may_refill=not is_saving)
     widgets.fill(f"off {key}", current.off_road)
     # A colleague's note belongs to their decision.
     is_same = st.session_state[keys[0]] == current.kind
@@ -124,18 +120,14 @@ def _fields(
     labels = ACTIONS | ({"": "Take back"} if current.kind else {})
     kind = st.segmented_control(
         "Decision", list(ACTIONS), required=True, key=keys[0],
-        format_func=labels.__getitem__, on_change=_switch, args=(keys, suggested, current.extra),
+        format_func=labels.__getitem__,
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        # A field with bounds would silently restore its previous number.
-        extra: int | None = 0
-        if kind:
-            # A hire has its own field, so that its suggestion stays there.
-            field = keys[1] if kind == HIRE else f"kept {keys[1]}"
-            if kind != HIRE:
-                widgets.fill(field, current.extra)
+        # What was hired stays. A field with bounds would silently restore its previous number.
+        extra: int | None = current.extra if kind else 0
+        if kind == HIRE:
             extra = st.number_input(
-                "Extra vans", value=None, step=1, width=150, key=field
+                "Extra vans", value=None, step=1, width=150, key=keys[1]
             )
         off_road = st.number_input("Off the road", step=1, width=150, key=f"off {key}")
         note = st.text_input(
@@ -151,16 +143,6 @@ def _fields(
     return replace(
         current, kind=kind or "", extra=extra or 0, off_road=off_road, note=told
     )
-
-
-def _switch(keys: tuple[str, str], suggested: int, hired: int) -> None:
-    """Takes a number of vans that was entered, not only suggested, to another decision's field."""
-    state, shown = st.session_state, suggested
-    before, after = keys[1], f"kept {keys[1]}"
-    if state[keys[0]] == HIRE:
-        before, after, shown = after, before, hired
-    if state.get(before, shown) != shown:
-        state[after] = state[before]
 
 
 def _fill_in(keys: tuple[str, str], vans: int) -> None:

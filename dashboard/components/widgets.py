@@ -233,22 +233,22 @@ def refusal(consequence: str, reasons: Sequence[str]) -> None:
 
 def fill(
     key: str, value: Any, source: object = None, *, may_refill: bool = True
-) -> Any:
+) -> None:
     """Fills a field of a form before it is shown; a field that was edited keeps its entry.
 
     It is filled again if `may_refill` and `source` (by default `value`) has changed.
-
-    Returns:
-      The value that it was filled with last.
     """
     state, source = st.session_state, value if source is None else source
+    # Streamlit forgets a field that is not shown for a while; its draft stays.
+    draft = f"draft {key}"
+    if key in state or draft in state:
+        state[draft] = state.setdefault(key, state.get(draft))
     last, before = state.setdefault(f"filled {key}", (value, source))
     if source != before and may_refill:
         state[f"filled {key}"] = value, source
         if state.get(key, last) == last:
             state[key] = last = value
     state.setdefault(key, last)
-    return last
 
 
 def missing_entry(sentence: str) -> None:

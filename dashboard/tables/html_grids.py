@@ -95,10 +95,11 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
         link = escape(formatting.link("depot", depot=depot["depot_id"]))
         cells = texts.get(depot["depot_id"], {})
         told = escape(depot["city"]) * has_cities, cells.get("status")
-        about = " · ".join(filter(None, told))
         known = [(day.partition(": ")[2], cells.get(day)) for day in vans]
         short = [f"{n} on {day.rpartition(' ')[0] or day}" for day, n in known if n]
-        about += f'<small class="phone">Short: {", ".join(short)}</small>' * bool(short)
+        about = " · ".join(filter(None, told))
+        on_phones = f"{' · ' * bool(about)}Short: {', '.join(short)}"
+        about += f'<span class="phone">{on_phones}</span>' * bool(short)
         name = f'<a href="{link}">{escape(depot["name"])}</a><small>{about}</small>'
         shown = [
             f'<td class="{css_class[head]}">{cells.get(head, formatting.UNKNOWN)}</td>'

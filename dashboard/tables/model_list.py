@@ -77,19 +77,24 @@ def _tested(scores: Mapping[Any, Any], name: str) -> float:
     return math.nan if mape is None else float(mape)
 
 
-def all_models(models: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    """Display table of `queries.models` without empty columns; `zone` is the fleet's."""
+def all_models(
+    models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo
+) -> pd.DataFrame:
+    """Display table of `queries.models` without empty columns; arguments as `status`."""
     own, champion = (
         [_tested(each, name) for each in models["scores"]]
         for name in ("gru", "champion")
     )
     decisions = [decision(model, zone) for model in models.to_dict("records")]
+    of_models = scores.query("grain == 'model' and forecaster == 'forecast'")
+    live = of_models.set_index("model_version")["mape"]
     went_live = pd.to_datetime(models["promoted_at"], utc=True)
     table = pd.DataFrame(
         {
             "Trained up to": formatting.days(models["trained_through"]),
             "Status": [words[:1].upper() + words[1:] for words in decisions],
             "Went live": formatting.days(went_live.dt.tz_convert(zone)),
+            "Live: Off by": 100 * models["version"].map(live).to_numpy(float),
             "Test: Off by": own,
             "Test: Model before": champion,
             "Version": models["version"].to_list(),

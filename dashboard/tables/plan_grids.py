@@ -153,15 +153,14 @@ def depots(plan: Plan, marked: date | None = None, names: DayNames = NO_NAMES) -
     label = "Vans and orders by day and depot"
     outcome, shifts = _totals(days, OUTCOME), _by_shift(plan.shifts)
     if shifts:
-        outcome |= {"Drivers in all": outcome.pop("Drivers")} | shifts
-    # Each shift below the row of all.
-    in_order = sorted(outcome, key=lambda name: ROWS.index(name.split(" ")[0]))
+        outcome["Drivers, all shifts"] = outcome.pop("Drivers")
     totals = [
         *_city_rows(_totals(days, VANS), days, marked),
         *_decisions(days, marked),
-        *_city_rows({name: outcome[name] for name in in_order}, days, marked),
+        *_city_rows(outcome, days, marked),
     ]
-    return html_tables.grid("hf-plan of-city", label, escape(city), heads, totals, body)
+    bodies = [totals, body] + [_city_rows(shifts, days, marked)] * bool(shifts)
+    return html_tables.grid("hf-plan of-city", label, escape(city), heads, *bodies)
 
 
 def _depot_name(depot: Row) -> str:
@@ -219,12 +218,10 @@ VANS: Lines = {
 OUTCOME: Lines = {
     "Chance of full delivery": ("delivery_probability", formatting.chance),
     "Late orders": ("undelivered", _unless_zero),
-    "Drivers": ("drivers", formatting.orders),
     "Orders": ("point", formatting.orders),
+    "Drivers": ("drivers", formatting.orders),
 }
 """Rows below a city's decisions."""
-ROWS = ["Chance", "Late", "Drivers", "Orders", "Busiest"]
-"""First words of those rows and of the rows of shifts, in order."""
 
 
 def _by_shift(shifts: pd.DataFrame) -> dict[str, DayTexts]:
@@ -282,6 +279,7 @@ def _decisions(days: pd.DataFrame, marked: date | None) -> list[str]:
         says = text
         if day["made_by"]:
             says = f"{decision_words(day)} by {day['made_by']}"
+            says += ": decide" * text.endswith("decide")
         label = escape(f"Vans of {formatting.day(target_on)}: {says}")
         cells.append(
             f'<td class="{_day_class(target_on, marked)}"><a href="{escape(link)}" '
@@ -298,9 +296,10 @@ def _decision(day: Row) -> str:
         DECIDED_BRIEFLY.get(day["kind"], ""),
         f"−{day['off_road']:,} off" if day["off_road"] else "",
     ]
+    is_due = not (day["is_decided"] or day.get("is_enough", not day["short"]))
     if any(words):
         name = f'<span class="desk">, {escape(day["made_by"])}</span>'
-        return ", ".join(filter(None, words)) + name
+        return ", ".join(filter(None, words)) + name + "; decide" * is_due
     if day["short"] and day.get("is_enough"):
         return f"{day['at_pace']:,} at pace"
     return "decide" if day["short"] or not day.get("is_enough", True) else "–"

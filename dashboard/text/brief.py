@@ -122,18 +122,18 @@ def _shortages(
             continue
         on = events[events["day_on"] == day]
         occasion = names_of_day(on, list(own["city"]), n_cities)
-        pace = ""
-        if rows["at_pace"].ne(rows["needed"]).any():
-            pace = f" ({formatting.orders(lacking.sum())} at today's pace)"
-        text = f"{formatting.coming_day(day, today)}: {_short(rows, pace)}"
+        short_vans, *more = _short(rows)
+        text = f"{formatting.coming_day(day, today)}: {short_vans}"
         text += f", {plan_summaries.late_in_words(late[day])}" if late[day] else ""
+        if rows["at_pace"].ne(rows["needed"]).any():
+            more.insert(0, f"{formatting.orders(lacking.sum())} at today's pace")
         # A city that is short at today's pace alone has that number.
         left = own[lacking[own.index] > 0]
         left = left.assign(short=left["short"].mask(left["short"].eq(0), lacking))
         unlikely = left[left["delivery_probability"].lt(SEVERE_BELOW)]
         where = f" in {_named(unlikely)}" if len(unlikely) < len(own) else ""
         is_severe = not unlikely.empty
-        told = (f"{UNLIKELY}{where}" if is_severe else "", occasion)
+        told = (f"{UNLIKELY}{where}" if is_severe else "", *more, occasion)
         about = " · ".join(filter(None, told))
         url, places = plan_link(day=day), _places(left, day)
         found.append(Decision(VANS, text, url, about, places, is_severe, left.empty))
@@ -145,18 +145,18 @@ def _named(cities: pd.DataFrame) -> str:
     return formatting.listed(sorted(cities["city"]))
 
 
-def _short(cities: pd.DataFrame, pace: str) -> str:
-    """'5 vans short{pace}, 2 hired in Delft by Ann, 4 more decided, 3 more wait for help'."""
+def _short(cities: pd.DataFrame) -> list[str]:
+    """'5 vans short', '2 hired in Delft by Ann', '4 more decided', '3 more wait for help'."""
     left = cities[~cities["is_decided"]]
     n_short = int(left["short"].sum())
     total = formatting.count(n_short, "van") if n_short else "none"
     hired = left.query("extra > 0")[["extra", "city", "made_by"]]
-    part = [f", {n:,} hired in {where} by {who}" for n, where, who in hired.to_numpy()]
+    part = [f"{n:,} hired in {where} by {who}" for n, where, who in hired.to_numpy()]
     words = ("decided", "wait for help")
     settled = cities[cities["is_decided"]].groupby("is_waiting")["short"].sum()
     more = "more " * bool(n_short)
-    others = [f", {n:,} {more}{words[bool(key)]}" for key, n in settled.items() if n]
-    return f"{total} short{pace}{''.join([*part, *others])}"
+    others = [f"{n:,} {more}{words[bool(key)]}" for key, n in settled.items() if n]
+    return [f"{total} short", *part, *others]
 
 
 def _decided(settled: pd.DataFrame, zone: ZoneInfo) -> list[Decision]:

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pandas as pd
 
-from forecaster.inference.explain import NETWORK, POINT_SHIFT
+from forecaster.inference.explain import CORRECTED, NETWORK, POINT_SHIFT
 from pipelines.planning.words import (
     MONTHS,
     UNKNOWN,
@@ -28,11 +28,12 @@ A_YEAR = pd.Timedelta(weeks=52)  # to a day of the same weekday
 BASES = {"model": "own history", "cold_start": "similar depots", "closed": "closed"}
 NAIVE = "same day last week"
 """The seasonal naive forecast, as pages call it."""
-MODEL_PARTS = {NETWORK: "Recent weeks", POINT_SHIFT: "Correction"}
+MODEL_PARTS = {NETWORK: "Recent weeks", POINT_SHIFT: "Shift", CORRECTED: "Newer data"}
 """Plain names of forecast parts that are named after the model's internals."""
 PART_NOTES = {
     NETWORK: "Recent weeks: what the depot's last weeks change.",
-    POINT_SHIFT: "Correction: a little below the median, which keeps errors in percent small.",
+    POINT_SHIFT: "Shift: a little below the median, which keeps errors in percent small.",
+    CORRECTED: "Newer data: orders and events that came after the forecast was made.",
 }
 COMMAND = r"'harbor [^']*'|`[^`]*`"
 CLOCK = r"[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?"

@@ -42,7 +42,8 @@ def settings_words(settings: Mapping[Any, Any], n_shifts: int = 0) -> str:
     words = "vans and orders per van estimated"
     if per_van is not None:
         known = "vans not known" if vans is None else formatting.count(vans, "van")
-        words = f"{known}, {formatting.count(round(per_van), 'order')} per van"
+        orders = f"{round(per_van, 1):g} order" + "s" * (per_van != 1)
+        words = f"{known}, {orders} per van"
     number, per = settings["drivers_per_van"], "per van"
     if number <= n_shifts:
         number, per = 1, "per van and shift"

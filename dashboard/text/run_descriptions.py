@@ -19,7 +19,7 @@ STATES = {
 }
 REPAIRED = "Another run of this night made its forecast."
 LATER_HAS = "Later forecasts include them. "
-COUNTED = {"new", "corrected", "left_old"}
+COUNTED = {"new", "corrected", "left_old", "depots"}
 AGAIN = "then run 'harbor nightly'."
 LATER = " Since then a later night has made a forecast."
 
@@ -119,7 +119,7 @@ def runs_table(runs: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
         for row, is_later in zip(nights.to_dict("records"), has_come, strict=True)
     ]
     is_repaired = is_made | (is_done & has_come.astype(bool))
-    # What a night has counted stands beside its step demand.
+    # What a night has counted and forecast stands beside its steps.
     metrics = nights["metrics"].map(
         lambda each: {name: each[name] for name in each if name not in COUNTED}
     )

@@ -18,8 +18,6 @@ LEVELS = {"depots": "at depots", "cities": "in cities", "fleet": "in the fleet"}
 AT_WORK = {"ingest": "Loading", "demand": "Counting orders", "forecast": "Forecasting"}
 WEEK_DAYS = 7
 TOTALS_NOTE = "A total is forecast as a whole: the depots need not add up to it."
-BAND_TOLERANCE = 0.05
-"""How far below 0.8 the coverage may be of a forecast that is called good."""
 ONE_SIDED = 0.7
 """Least share of depots with errors in one direction for the page to name that direction."""
 
@@ -150,7 +148,7 @@ def what_if_sentence(outcome: pd.DataFrame, first_on: date, last_on: date) -> st
 def accuracy_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
     """How good the scored days of some depots were, all of `queries.accuracy`, which is not empty.
 
-    'Good. The 42 days scored since Fri 2 Oct were off by 8.3 % a depot and day; same day last week
+    'Good. The 42 days scored since Fri 2 Oct were off by 8.3 % per depot and day; same day last week
     by 11.9 %. All orders together: 1.2 % too low.'
     """
     overall, scored = _overall(scores), _scored_days(scores)
@@ -159,10 +157,9 @@ def accuracy_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
         since = formatting.day(scored["day_on"].iloc[0])
         days = f"The {len(scored)} days scored since {since} were"
     mape, naive = (overall[name]["mape"] for name in ("forecast", "seasonal naive"))
-    bias, coverage = (overall["forecast"][name] for name in ("bias", "coverage"))
-    each = "a day" if len(depots) == 1 else "a depot and day"
-    holds = not coverage < 0.8 - BAND_TOLERANCE
-    error = error_sentence(days, mape, naive, each, may_praise=holds)
+    bias = overall["forecast"]["bias"]
+    each = "per day" if len(depots) == 1 else "per depot and day"
+    error = error_sentence(days, mape, naive, each, may_praise=True)
     if math.isnan(bias) or not round(100 * bias, 1):
         return error
     side = "low" if bias < 0 else "high"
@@ -173,14 +170,14 @@ def error_sentence(
     subject: str,
     mape: float,
     naive: float,
-    each: str = "a depot and day",
+    each: str = "per depot and day",
     *,
     may_praise: bool,
 ) -> str:
     """Compares a MAPE with the seasonal naive's, both fractions; '' if the MAPE is NaN.
 
-    'Good. It was off by 8.3 % a depot and day; same day last week by 11.9 %.'
-    `subject` is 'It was' in this example. 'Good.' only if `may_praise`: the band holds, on enough days.
+    'Good. It was off by 8.3 % per depot and day; same day last week by 11.9 %.'
+    `subject` is 'It was' in this example. 'Good.' only if `may_praise`: of enough days.
     """
     if math.isnan(mape):
         return ""
@@ -196,7 +193,7 @@ def error_sentence(
 def coverage_sentence(bands: pd.DataFrame) -> str:
     """The coverage of the bands, from `queries.band_coverage`.
 
-    'Of 10 days, 8 should lie in the 80 % band; so far 8 at depots, 7 in the fleet.'; '' for none.
+    'In the 80 % band, of 10 days: 7 at depots, 8 in the fleet; 8 would be right.'; '' for none.
     """
     sums = bands.assign(inside=bands["coverage"] * bands["counted"]).groupby("level")
     shares = sums["inside"].sum() / sums["counted"].sum()
@@ -205,9 +202,8 @@ def coverage_sentence(bands: pd.DataFrame) -> str:
         for level, where in LEVELS.items()
         if level in shares
     ]
-    if not told:
-        return ""
-    return f"Of 10 days, 8 should lie in the 80\N{NO-BREAK SPACE}% band; so far {', '.join(told)}."
+    of_ten = "In the 80\N{NO-BREAK SPACE}% band, of 10 days"
+    return f"{of_ten}: {', '.join(told)}; 8 would be right." if told else ""
 
 
 def last_day_sentence(
@@ -252,7 +248,11 @@ def last_error_sentence(scores: pd.DataFrame) -> str:
         last["mape"].get(name, math.nan) for name in ("forecast", "seasonal naive")
     )
     return error_sentence(
-        "The forecast of the night before was", mape, naive, "a depot", may_praise=False
+        "The forecast of the night before was",
+        mape,
+        naive,
+        "per depot",
+        may_praise=False,
     )
 
 
@@ -278,13 +278,13 @@ def outside_sentence(scored: pd.DataFrame) -> str:
 
 
 def planners_sentence(overridden: pd.DataFrame) -> str:
-    """'Planners changed 3 depot-days: …' from `queries.override_accuracy`; '' if it is empty."""
+    """'Planners changed 3 depot-days: off by …' from `queries.override_accuracy`; '' if it is empty."""
     if overridden.empty:
         return ""
     every = overridden.iloc[0]
     days = formatting.count(every["counted"], "depot-day")
     own, model = map(formatting.percent, every[["override_mape", "forecast_mape"]])
-    return f"Planners changed {days}: they were off by {own}, the forecast by {model}."
+    return f"Planners changed {days}: off by {own}, the forecast by {model}."
 
 
 def _of_depots(counted: pd.DataFrame, scored: pd.DataFrame) -> str:

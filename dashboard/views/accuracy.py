@@ -48,15 +48,17 @@ if scope.days_back == 1:
 if subjects:
     page_head.rename(f"Accuracy of {', '.join(subjects)}")
 if scope.days_back == 1:
-    told = [day_sentence]
+    told = []
     if scope.depot:
         rows = queries.largest_errors(scope, freshness).to_dict("records")
         told = [summaries.outcome_sentence(row) for row in rows]
     if scored is not None:
         error = summaries.last_error_sentence(queries.accuracy(scope, freshness))
-        told = [error, day_sentence, summaries.outside_sentence(scored)]
+        told = [error, summaries.outside_sentence(scored)]
     with answer:
         widgets.answer(" ".join(filter(None, told)))
+        if day_sentence:
+            st.markdown(formatting.escape_markdown(day_sentence))
         one_day.neighbours(day_on, score_filter.single_days(first_on, newest_on))
     sheets = one_day.show(scope, scored, freshness)
     page_head.save_as_excel(f"accuracy-of-{day_on}", lambda: sheets, freshness)

@@ -38,26 +38,17 @@ with brief:
 with today:
     if so_far := running_day.today_so_far(clock, freshness):
         st.html(so_far)
-st.header("By depot")
-city = widgets.choose_city(cities)
+with st.container(horizontal=True, gap="medium"):
+    city = widgets.choose_city(cities)
+    span = widgets.choose_pill("History", "history", list(days_ahead.SPANS))
 page_head.save_as_excel(
     "days-ahead",
     lambda: workbook.week_sheets(days_ahead.ranked(city, freshness)),
     freshness,
 )
-names = days_ahead.day_names(city, freshness)
 own = week[week["city"].eq(city) | (not city)]
-with st.container(key="grid-legend"):
-    shade = "Brighter" if st.context.theme.type == "dark" else "Darker"
-    notes = [f"{shade}: busier, for each depot.", summaries.TOTALS_NOTE]
-    notes += ["≈: from similar depots."] if own["basis"].eq("cold_start").any() else []
-    notes.append(days_ahead.last_week_note(city, own["target_on"], freshness))
-    st.caption(" ".join(notes).strip())
-st.html(days_ahead.grid_html(city, freshness))
-days_ahead.show_day_names(names, own["target_on"])
 
 st.header("By day")
-span = widgets.choose_pill("History", "history", list(days_ahead.SPANS))
 totals = days_ahead.daily_totals(city, freshness, days_ahead.SPANS[span])
 is_long = days_ahead.SPANS[span] == HISTORY_DAYS
 listed = "" if is_long else "; choose 13 months for a list"
@@ -73,3 +64,14 @@ if is_long:
     if not special.empty:
         with st.expander("Holidays and events of the last 13 months", expanded=True):
             widgets.small_table(special, "Holidays and events")
+
+st.header("By depot")
+names = days_ahead.day_names(city, freshness)
+with st.container(key="grid-legend"):
+    shade = "Brighter" if st.context.theme.type == "dark" else "Darker"
+    notes = [f"{shade}: busier, for each depot.", summaries.TOTALS_NOTE]
+    notes += ["≈: from similar depots."] if own["basis"].eq("cold_start").any() else []
+    notes.append(days_ahead.last_week_note(city, own["target_on"], freshness))
+    st.caption(" ".join(notes).strip())
+st.html(days_ahead.grid_html(city, freshness))
+days_ahead.show_day_names(names, own["target_on"])

@@ -23,10 +23,10 @@ occasions = days_ahead.day_names("", freshness)
 widgets.answer(model_list.status(models, scores, zone, occasions))
 widgets.note("Accuracy by day and depot", "accuracy")
 
-table = model_list.all_models(models, zone)
+table = model_list.all_models(models, scores, zone)
 widgets.small_table(table.head(NEWEST), "Newest models", ("Version",))
 st.caption(
     "Test: the last days before a model was trained, forecast by one trained without them, and by the "
-    "model before. One goes live that beats same day last week and is about as good as the model before. "
-    "Off by: MAPE."
+    "model before. A model goes live only if it beats same day last week and is about as good as the one "
+    "before. Off by: MAPE."
 )

@@ -183,12 +183,13 @@ def test_far_more_vans_than_are_needed_are_asked_about(fleet, visit):
     form.get_by_text("Hire", exact=True).click()
     page.get_by_label("Extra vans").fill("99999")
     page.get_by_label("Extra vans").press("Enter")
-    form.get_by_text("99,999 vans hired; > 99 % sure to carry all orders.").wait_for()
+    form.get_by_text("That day would have ").wait_for()
     form.get_by_label("Your name").fill("Ann")
     save = form.get_by_role("button", name="Save decision")
     save.click()
     form.get_by_text("Not saved.").wait_for()
     form.get_by_text("Yes, that is right", exact=True).click()
+    form.get_by_text("99,999 vans hired; > 99 % sure to carry all orders.").wait_for()
     window.settled()
     save.click()
     form.get_by_text("Saved: Rotterdam, ").wait_for()
@@ -204,3 +205,31 @@ def test_far_more_vans_than_are_needed_are_asked_about(fleet, visit):
     assert "Undo" in page.evaluate(focused), "the next stop after the confirmation"
     page.keyboard.press("Enter")
     form.get_by_text("Undone: Rotterdam").wait_for()
+
+
+def test_what_was_entered_is_not_dropped_unasked(fleet, visit):
+    window = visit(fleet)
+    page, asked = window.page, []
+    window.to("/plan?city=London&form=vans")
+
+    def stay(dialog):
+        asked.append(dialog.type)
+        dialog.dismiss()
+
+    page.on("dialog", stay)
+    form = page.locator(".st-key-plan-form")
+    note = form.get_by_label("Note")
+    note.click()
+    note.press_sequentially("from Hertz")
+    form.get_by_label("Your name").fill("Ann")
+    window.settled()
+    page.get_by_role("link", name="Close", exact=True).click()
+    page.wait_for_function("() => !document.hidden")
+    assert asked == ["beforeunload"]
+    assert note.input_value() == "from Hertz"
+    form.get_by_text("Accept the risk", exact=True).click()
+    window.settled()
+    form.get_by_role("button", name="Save decision").click()
+    form.get_by_text("Saved: London, ").wait_for()
+    window.close_form()
+    assert asked == ["beforeunload"], "nothing is lost any more"

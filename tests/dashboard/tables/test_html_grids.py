@@ -353,7 +353,7 @@ def test_a_phones_list_of_depots_has_vans_short_by_day_below_the_names():
     cells = Cells(html)
     on_desks = [("desk" in attrs["class"]) for tag, attrs in cells.tags if tag == "td"]
     assert on_desks == 2 * [False, True, True, True, True, False, False, False]
-    on_phones = re.findall(r'<small class="phone">(.*?)</small>', html)
+    on_phones = re.findall(r'<span class="phone">(.*?)</span></small>', html)
     assert [re.sub("<.*?>", "", text) for text in on_phones] == [
         "Short: 2 on Sun, 3 on Mon", "Short: 1 on Sat, 7 on Mon",
     ]  # fmt: skip

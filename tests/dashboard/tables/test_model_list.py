@@ -40,7 +40,7 @@ def models():
 
 
 def test_every_model_has_its_status_scores_and_decision(models):
-    first, second = model_list.all_models(models, ZONE).to_dict("records")
+    first, second = model_list.all_models(models, NO_SCORES, ZONE).to_dict("records")
     assert first == {
         "Trained up to": "Sun 21 Dec", "Version": "new", "Status": "In use. It beats it", "Went live": "Sun 21 Dec",
         "Test: Off by": 8.1, "Test: Model before": 8.9,
@@ -48,8 +48,12 @@ def test_every_model_has_its_status_scores_and_decision(models):
     assert second["Status"] == "Used before"
     assert second["Went live"] == "Fri 21 Nov"
     assert math.isnan(second["Test: Off by"])
+    live = LIVE.assign(model_version="old")
+    scored = model_list.all_models(models, live, ZONE)["Live: Off by"]
+    assert math.isnan(scored[0])
+    assert scored[1] == pytest.approx(7.7)
     unknown = models.assign(scores=[{"models": None}, {}])
-    of_none = model_list.all_models(unknown, ZONE)
+    of_none = model_list.all_models(unknown, NO_SCORES, ZONE)
     assert "Test: Off by" not in of_none, "a column of dashes says nothing"
 
 
@@ -61,13 +65,13 @@ def test_a_champion_that_passed_its_test_needs_no_reason_others_do_in_the_pages_
         "Anna: the seasonal naive was right on Sunday.",
     )
     reasons = models.assign(decision_reason=[stored, own])
-    assert model_list.all_models(reasons, ZONE)["Status"].tolist() == [
+    assert model_list.all_models(reasons, NO_SCORES, ZONE)["Status"].tolist() == [
         "In use",
         "Used before. Anna: the seasonal naive was right on Sunday",
     ]
     only = "It is the only model that may forecast: MAPE 13.10 % against 12.00 % of the"
     told = reasons.assign(decision_reason=[only, "Anna: MAPE is better on Sundays."])
-    assert model_list.all_models(told, ZONE)["Status"].tolist() == [
+    assert model_list.all_models(told, NO_SCORES, ZONE)["Status"].tolist() == [
         "In use. It is the only model that may forecast",
         "Used before. Anna: MAPE is better on Sundays",
     ]
@@ -78,13 +82,13 @@ def test_a_pruned_model_says_so(models):
         pruned_at=[pd.NaT, pd.Timestamp("2026-02-28 23:30", tz="UTC")]
     )
     notice = "Artefact pruned on Sun 1 Mar 2026; it can no longer forecast"
-    decisions = model_list.all_models(pruned, ZONE)["Status"].tolist()
+    decisions = model_list.all_models(pruned, NO_SCORES, ZONE)["Status"].tolist()
     assert decisions == ["In use. It beats it", f"Used before. {notice}"]
 
 
 def test_a_challenger_waits_for_its_evaluation(models):
     waiting = models.assign(role="challenger", decision_reason=None)
-    assert set(model_list.all_models(waiting, ZONE)["Status"]) == {
+    assert set(model_list.all_models(waiting, NO_SCORES, ZONE)["Status"]) == {
         "Not evaluated yet. The next nightly run evaluates it"
     }
 
@@ -117,7 +121,7 @@ def newest(role, reason):
 
 def test_the_status_says_since_when_a_model_is_live_and_how_much_better_it_is():
     assert status_of(CHAMPION, scores=LIVE) == (
-        "Good. The model, live since Thu 20 Nov and scored on 9 days, was off by 7.7 % a "
+        "Good. The model, live since Thu 20 Nov and scored on 9 days, was off by 7.7 % per "
         "depot and day; same day last week by 10.9 %. It is the newest model."
     )
     few = status_of(CHAMPION, scores=LIVE.assign(n_days=3))

@@ -50,10 +50,11 @@ def test_depots_have_vans_shortages_orders_and_marks(plan):
         ["Decision", "–", "decide"],
     ]
     assert [row[0] for row in rows[5:8]] == [
-        "Chance of full delivery", "Late orders", "Drivers",
+        "Chance of full delivery", "Late orders", "Orders",
     ]  # fmt: skip
-    assert rows[8:] == [
-        ["Orders", "150", "349"],
+    assert rows[7] == ["Orders", "150", "349"]
+    assert rows[8][0] == "Drivers"
+    assert rows[9:] == [
         ["Each depot: vans, “7 of 9” where 9 are needed, and its planned orders"],
         ["Poplar 3 own vans", "3 150 set by Anna model 100", "3 of 4 200"],
         ["<b>Wapping 3 own vans", "closed", "2 of 3 149"],
@@ -72,15 +73,18 @@ def test_drivers_and_orders_are_told_by_shift_where_orders_have_times(plan):
         }
     )
     rows = Cells(plan_grids.depots(replace(plan, shifts=shifts))).text
-    assert rows[7:14] == [
-        ["Drivers in all", "3", "5"],
+    assert rows[8] == ["Drivers, all shifts", "3", "5"]
+    assert rows[-5:] == [
         ["Drivers 06–14", "3", "–"],
         ["Drivers 14–22", "2", "–"],
-        ["Orders", "150", "349"],
         ["Orders 06–14", "100", "–"],
         ["Orders 14–22", "50", "–"],
         ["Busiest hour", "09–10", "–"],
-    ]
+    ]  # below the depots
+    partly = plan.cities.assign(extra=[0, 1], kind=["", "hire"], made_by=["", "Ann"])
+    html = plan_grids.depots(replace(plan, cities=partly))
+    assert ["Decision", "–", "+1 hired , Ann ; decide"] in Cells(html).text
+    assert 'aria-label="Vans of Sat 22 Nov: 1 van hired by Ann: decide"' in html
 
 
 def test_a_days_vans_lead_to_their_form_and_say_what_was_decided(week):

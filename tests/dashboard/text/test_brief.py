@@ -117,15 +117,16 @@ def test_a_running_day_begins_with_the_vans_that_lack_at_its_pace():
     short = city_days(("London", TODAY, 4), ("Helsinki", TODAY, 4))
     slow = running(("London", TODAY, -170.0), ("Helsinki", TODAY, -160.0))
     [half] = decide(short, heading=slow)
-    assert half.about == "Full delivery unlikely in Helsinki"
-    assert half.text == "Today, Sun 22 Nov: 8 vans short (1 at today's pace)"
+    assert half.about == "Full delivery unlikely in Helsinki · 1 at today's pace"
+    assert half.text == "Today, Sun 22 Nov: 8 vans short"
     assert [name for name, _ in half.places] == ["Helsinki 4"], "as in its plan"
     [both] = decide(short, heading=slow.assign(change=-200.0))
-    assert both.text == "Today, Sun 22 Nov: 8 vans short (0 at today's pace)"
-    assert (both.about, both.places, both.is_severe) == ("", (), False)
+    assert both.text == "Today, Sun 22 Nov: 8 vans short"
+    assert both.about == "0 at today's pace"
+    assert (both.places, both.is_severe) == ((), False)
     assert (half.is_decided, both.is_decided) == (False, True), "nothing is left to do"
     [more] = decide(short, heading=slow.assign(change=100.0))
-    assert more.text == "Today, Sun 22 Nov: 8 vans short (14 at today's pace)"
+    assert more.about == "Full delivery unlikely · 14 at today's pace"
     assert [name for name, _ in more.places] == ["London 4", "Helsinki 4"]
     accepted = short.assign(
         is_decided=short["city"].eq("London"),
@@ -133,9 +134,7 @@ def test_a_running_day_begins_with_the_vans_that_lack_at_its_pace():
         made_at=datetime(2026, 11, 22, 8, 12, tzinfo=UTC),
     )
     [some] = decide(accepted, heading=slow.iloc[1:])[:1]
-    assert some.text == (
-        "Today, Sun 22 Nov: 4 vans short (5 at today's pace), 4 more decided"
-    )
+    assert some.about == ("Full delivery unlikely · 5 at today's pace · 4 more decided")
     assert [name for name, _ in some.places] == ["Helsinki 4"]
     [other] = decide(city_days(("London", FRIDAY, 4)), heading=slow)
     assert other.about == "Full delivery unlikely"
@@ -145,7 +144,8 @@ def test_a_city_that_is_short_only_at_todays_pace_is_named():
     enough = city_days(("London", TODAY, 0))
     fast = running(("London", TODAY, 300.0))
     [day] = decide(enough, heading=fast)
-    assert day.text == "Today, Sun 22 Nov: none short (6 at today's pace)"
+    assert day.text == "Today, Sun 22 Nov: none short"
+    assert day.about.endswith("6 at today's pace")
     assert [name for name, _ in day.places] == ["London 6"]
     assert decide(enough.assign(vans=float("nan")), heading=fast) == []
 
@@ -175,7 +175,8 @@ def test_a_city_that_asked_for_help_stays_among_what_is_open_below_its_day():
     days["made_by"] = ["Ann", ""]
     days["made_at"] = datetime(2026, 11, 22, 8, 12, tzinfo=UTC)
     friday, asked = decide(days)
-    assert friday.text == "Fri 27 Nov: 10 vans short, 4 more wait for help"
+    assert friday.text == "Fri 27 Nov: 10 vans short"
+    assert friday.about == "Full delivery unlikely · 4 more wait for help"
     assert [name for name, _ in friday.places] == ["London 10"]
     assert asked.text == (
         "Fri 27 Nov, Helsinki: 4 short; help asked for by Ann, Sun 22 Nov, 08:12"
@@ -199,7 +200,8 @@ def test_a_hire_that_is_too_small_leaves_a_trace():
     days = city_days(("London", FRIDAY, 5))
     days = days.assign(kind="hire", extra=4, lacking=9, made_by="Ann")
     [friday] = decide(days)
-    assert friday.text == ("Fri 27 Nov: 5 vans short, 4 hired in London by Ann")
+    assert friday.text == "Fri 27 Nov: 5 vans short"
+    assert friday.about == "Full delivery unlikely · 4 hired in London by Ann"
     assert not friday.is_decided
 
 

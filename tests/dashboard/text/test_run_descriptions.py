@@ -66,7 +66,7 @@ def test_a_night_leaves_what_it_counted_to_its_step():
     night = (*NIGHT[:6], counted | {"depots": 24}, *NIGHT[7:])
     ledger = runs(night, (*STEP[:6], counted, *STEP[7:]))
     table = run_descriptions.runs_table(ledger, ZONE)
-    assert table["Result"].tolist() == ["24 depots forecast"]
+    assert table["Result"].tolist() == [""]
     step = run_descriptions.steps(ledger, 7, ZONE)
     told = ["16 depot-days counted, 9 depot-days corrected"]
     assert step["Result"].tolist() == told

@@ -674,7 +674,7 @@ def test_accuracy_begins_with_how_good_it_was_and_how_the_last_day_was(
     assert shown.index("markdown") < shown.index("button_group")
     first = page_text(app)
     answer = " ".join(each.value for each in app.markdown)
-    assert re.search(r"\d\N{NO-BREAK SPACE}% a depot", answer)
+    assert re.search(r"\d\N{NO-BREAK SPACE}% per depot", answer)
     assert "days scored since " in first
     assert "**Hindcasts:**" not in first
     assert "scores=Hindcast" in first, "the others, which are scored apart"
@@ -746,7 +746,7 @@ def test_the_accuracy_of_one_depot_names_it_once(seeded, open_page, period, name
     [title] = [each.value for each in app.title]
     assert title.startswith(f"Accuracy of {depots.loc['RTM-03', 'name']}")
     text = page_text(app)
-    assert "a depot and day" not in text
+    assert "per depot and day" not in text
     outcome = re.search(r"\*\*.* orders, forecast [0-9,]+ .*\*\*", text)
     assert (outcome is not None) is (period == "1")
     assert not [each.value for each in app.markdown if not each.value.strip("*")]
@@ -789,7 +789,11 @@ def test_a_day_is_told_by_depot_and_yesterday_as_the_first_page_has_it(
         for name in ("point", "seasonal_naive")
     )
     error = summaries.error_sentence(
-        "The forecast of the night before was", own, naive, "a depot", may_praise=False
+        "The forecast of the night before was",
+        own,
+        naive,
+        "per depot",
+        may_praise=False,
     )
     assert error in text.replace("\\", "").replace("\N{NO-BREAK SPACE}", " ")
     for other in ("By week", "Single days furthest off", "By days ahead", "MAPE"):

@@ -279,8 +279,8 @@ def test_the_brief_and_the_plan_say_where_todays_pace_takes_fewer_vans(
     set_city(vans=int(day["needed"]) - 1)
     set_city("Rotterdam", vans=999)
     paced = set_pace(-0.5)
-    brief = "1 van short (0 at today&#x27;s pace)"
-    assert brief in page_text(open_page("days_ahead"))
+    brief = page_text(open_page("days_ahead"))
+    assert re.search(": 1 van short[^<]*<small>0 at today&#x27;s pace", brief)
     plan = page_text(city_page(open_page, "London"))
     has = int(day["needed"]) - 1
     assert f"are needed, not {day['needed']:,}; there are {has:,}." in plan
@@ -313,13 +313,13 @@ def test_a_suggestion_is_none_that_was_entered_also_when_the_pace_has_moved(
     suggested = setting(app, "Extra vans").value
     set_pace(-0.3)
     app = decide(app, "accept")
-    assert setting(app, "Extra vans").value == 0, "nobody has entered it"
+    assert "Extra vans" not in [each.label for each in app.number_input]
     app = decide(app, "hire")
     assert setting(app, "Extra vans").value == suggested
     setting(app, "Extra vans").set_value(2)
     for kind in ("accept", "ask", "hire"):
         app = decide(rerun(app), kind)
-        assert setting(app, "Extra vans").value == 2, kind
+    assert setting(app, "Extra vans").value == 2
 
 
 def test_a_reason_is_what_is_tapped_and_written_and_back_to_the_model_needs_none(
@@ -528,8 +528,7 @@ def test_an_offer_fills_in_a_hire_and_vans_that_leave_the_day_short_are_saved_un
     history = changing.history("vans")
     assert history[["kind", "extra"]].to_numpy().tolist() == [["hire", 1]]
     assert f"1 van hired, {suggested - 1} still short" in page_text(app)
-    later = tomorrow + timedelta(days=1)
-    assert f">Decide on London, {later:%a} {later.day} {later:%b}<" in page_text(app)
+    assert f">Decide on London, {name}<" in page_text(app), "what it lacks still"
     everywhere = page_text(open_page("plan"))
     assert f"1 van hired; {suggested - 1} short" in everywhere
 
@@ -564,13 +563,11 @@ def test_a_planner_hires_some_vans_and_accepts_the_rest(seeded, tomorrow, open_p
     assert "No message is sent" in page_text(app)
     app = decide(app, "accept")
     assert "No message is sent" not in page_text(app)
-    assert setting(app, "Extra vans").value == 0, "nobody has hired what is suggested"
     app = decide(app, "hire")
     setting(app, "Extra vans").set_value(1)
-    app = rerun(app)
-    app = decide(app, "accept")
-    assert setting(app, "Extra vans").value == 1
     sign(app, "Ben")
+    app = press(rerun(app), "Save decision")
+    app = decide(app, "accept")
     app = press(app, "Save decision")
     assert not app.error
     words = "1 van hired, risk accepted"
@@ -581,9 +578,8 @@ def test_a_planner_hires_some_vans_and_accepts_the_rest(seeded, tomorrow, open_p
         .to_dict("records")
     )
     assert (day["is_decided"], day["short"]) == (True, suggested - 1)
-    # Whoever opens it again finds the hired van with each decision.
     again = city_page(open_page, "London", day=f"{tomorrow}", form="vans")
-    assert setting(again, "Extra vans").value == 1
+    assert setting(decide(again, "hire"), "Extra vans").value == 1
     assert f"{words}; {suggested - 1} short" in page_text(open_page("plan"))
 
 
