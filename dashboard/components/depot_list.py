@@ -56,8 +56,8 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         last_week = days_ahead.last_week_note(city, days["target_on"], freshness)
         depots = _in_order(depots, numbers, order)
         numbers = numbers[numbers.index.isin(depots["depot_id"])]
-        is_short = numbers.columns.str.startswith(html_grids.SHORT)
-        numbers = numbers.loc[:, ~is_short | numbers.any()]
+        is_of_vans = numbers.columns.str.startswith((html_grids.SHORT, html_grids.LATE))
+        numbers = numbers.loc[:, ~is_of_vans | numbers.any()]
         page_head.save_as_excel(
             "depots", lambda: workbook.depot_sheets(depots, numbers), freshness
         )
@@ -66,7 +66,7 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         st.caption(f"Not in this list: {more:,} more depots. The box above finds them.")
     st.html(html_grids.depots(depots.head(MAX_DEPOTS), numbers))
     if not numbers.empty:
-        late = "Vans short and late orders, of all days: after the moves that Plan proposes. "
+        late = "Vans short and late orders (of all days): after the moves that Plan proposes. "
         st.caption(
             f"{late * (html_grids.LATE in numbers)}Off by: + is a forecast too high. Underlined: orders outside the "
             f"80\N{NO-BREAK SPACE}% band. {last_week}".strip()
@@ -99,7 +99,7 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
     is_late = depots["is_silent"] | depots["is_late"]
     is_off = summaries.is_outside(last)
     short = short.fillna(0).astype(int).rename(columns=formatting.day)
-    late_orders = late.sum(axis=1).round().astype(int)
+    late_orders = late.sum(axis=1, min_count=1).round().astype("Int64")
     keys = pd.DataFrame({"is_late": is_late, "late": late_orders, "is_off": is_off})
     # Ties keep the order of `depots`: by city and name.
     urgent = keys.loc[depots.index].sort_values([*keys], ascending=False, kind="stable")

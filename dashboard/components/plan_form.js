@@ -4,19 +4,26 @@ const app = document.querySelector('[data-testid="stApp"]');
 form.onkeydown = ({key, target}) => {
   if (key !== 'Enter' || !['text', 'number'].includes(target.type)) return;
   if (target.role === 'combobox') return;
-  const entered = `${target.ariaLabel} ${target.value}`;
-  if (form.dataset.entered === entered && app.dataset.testScriptState === 'notRunning')
+  const typed = `${target.ariaLabel} ${target.value}`;
+  if (form.dataset.entered === typed && app.dataset.testScriptState === 'notRunning')
     form.querySelector('[data-testid="stBaseButton-primary"]')?.click();
-  form.dataset.entered = entered;
+  form.dataset.entered = typed;
 };
 // The browser asks before it drops what was entered and not saved.
-const keep = window.harborKeep ??= event => {
-  if (document.querySelector('.st-key-plan-form')) event.preventDefault();
-};
-form.oninput = () => window.addEventListener('beforeunload', keep);
+const CHOICES = '[data-testid="stButtonGroup"], [data-testid^="stNumberInputStep"],'
+  + ' [data-testid="stBaseButton-secondary"]:not(.st-key-undo *)';
+const SAVED = '.st-key-plan-form [data-testid="stAlertContentSuccess"]';
+const state = window.harborForm ??= {};
+const entered = () => Object.assign(state, {isEntered: true, isSaving: false});
+form.oninput = ({target}) => { if (target.role !== 'combobox') entered(); };
 form.onclick = ({target}) => {
-  if (target.closest('[data-testid="stBaseButton-primary"]'))
-    window.removeEventListener('beforeunload', keep);
+  if (target.closest(CHOICES)) entered();
+  if (target.closest('[data-testid="stBaseButton-primary"]')) state.isSaving = true;
+};
+window.onbeforeunload = event => {
+  const isSaved = state.isSaving && document.querySelector(SAVED);
+  if (state.isEntered && !isSaved && document.querySelector('.st-key-plan-form'))
+    event.preventDefault();
 };
 form.tabIndex = -1;
 const depot = new URLSearchParams(location.search).get('depot');

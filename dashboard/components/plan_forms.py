@@ -129,7 +129,6 @@ def _fields(
         label = (
             "Orders of each depot and day" if depot == ALL_DEPOTS else "Orders a day"
         )
-        widgets.fill(f"number {form}", "")
         number = st.text_input(
             f"{label}: a number, or a change", placeholder="420, +30 or +10 %",
             max_chars=20, key=f"number {form}", width=420,
@@ -138,7 +137,6 @@ def _fields(
         if is_saving and wrong:
             widgets.missing_entry(wrong)
     below_number = st.container()
-    widgets.fill(f"reason {form}", "")
     common = st.pills("Reason", REASONS, key=f"common reason {form}", wrap=True)
     written = st.text_input(
         "Or in your own words", max_chars=overrides.MAX_REASON_LENGTH, width=420,

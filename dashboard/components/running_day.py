@@ -111,7 +111,7 @@ def _lacking_vans(so_far: pd.DataFrame, planned: pd.DataFrame) -> list[str]:
 def _so_far(depot: Mapping[Hashable, Any]) -> str:
     orders, usual = (formatting.orders(depot[n]) for n in ("orders_so_far", "expected"))
     is_early = pd.isna(depot["estimate"])
-    outlook = "too early to tell more" if is_early else _on_the_way(depot)
+    outlook = "too early to tell" if is_early else _on_the_way(depot)
     return f"{orders} orders {_until(depot)}, {usual} expected; {outlook}"
 
 

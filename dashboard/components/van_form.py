@@ -99,6 +99,7 @@ def _fields(
 ) -> VanDecision:
     lacking = max(int(day["at_pace"] + day["extra"] - day["vans"]), 0)
     keys = f"decision {key}", f"extra {key}"
+    widgets.keep(*keys, f"off {key}", f"note {key}")
     first, forms = current.kind, saved_change.of_session()
     # Below the confirmation of a save, no decision is preselected.
     if lacking and not (forms.vans.is_new or forms.newest.is_new):

@@ -33,9 +33,6 @@ def what_if_form(
     scenario = Scenario(depot, first, last, kind)
     outcome = what_if.simulate(scenario, freshness)
     sentence = summaries.what_if_sentence(outcome, scenario.first_on, scenario.last_on)
-    if outcome["scenario"].round().equals(outcome["forecast"].round()):
-        st.caption(sentence)
-        return
     widgets.chart(forecast_charts.what_if, outcome, sentence)
     _show_vans(scenario, city, outcome, freshness)
 

@@ -231,6 +231,14 @@ def refusal(consequence: str, reasons: Sequence[str]) -> None:
     st.error(f"{consequence}\n{bullets(reasons)}", icon=":material/error:")
 
 
+def keep(*keys: str) -> None:
+    """Keeps the entries of fields, which Streamlit forgets while they are not shown."""
+    state = st.session_state
+    drafts = state.setdefault("drafts", {})
+    drafts |= {key: state[key] for key in keys if key in state}
+    state.update({key: drafts[key] for key in keys if key in drafts})
+
+
 def fill(
     key: str, value: Any, source: object = None, *, may_refill: bool = True
 ) -> None:
@@ -239,10 +247,6 @@ def fill(
     It is filled again if `may_refill` and `source` (by default `value`) has changed.
     """
     state, source = st.session_state, value if source is None else source
-    # Streamlit forgets a field that is not shown for a while; its draft stays.
-    draft = f"draft {key}"
-    if key in state or draft in state:
-        state[draft] = state.setdefault(key, state.get(draft))
     last, before = state.setdefault(f"filled {key}", (value, source))
     if source != before and may_refill:
         state[f"filled {key}"] = value, source

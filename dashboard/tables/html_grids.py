@@ -82,9 +82,8 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
     Args:
       depots: `queries.depots`, in the order of the list.
       numbers: By depot_id, a column per heading, of whole orders, percentages or, if the heading
-        begins with `SHORT`, vans; then `status` (missing
-        data, shown below the depot's name), `is_off` (whether the last heading's number is
-        marked), `is_closed` (on the first day) and `place` (not shown). Empty without a forecast.
+        begins with `SHORT`, vans; then `status` (missing data, below the depot's name), `is_off` (whether
+        the last number is marked), `is_closed` (on the first day) and `place`. Empty without a forecast.
     """
     heads, texts, rows = heads_of(numbers), _listed_texts(numbers), []
     has_cities = depots["city"].nunique() > 1

@@ -126,8 +126,7 @@ def _city_cell(day: Row, marked: date | None) -> str:
     if day["made_by"]:
         text += f"<small>{_decision(day)}</small>"
     short = _short(day["short"], is_decided=day["is_decided"])
-    is_settled = day["is_decided"] or day.get("is_enough", not day["short"])
-    form = {} if is_settled else {"form": "vans"}
+    form = {"form": "vans"} if _is_due(day) else {}
     link = formatting.plan_link(day["city"], day["target_on"], **form)
     return (
         f'<td class="{_day_class(day["target_on"], marked)}">'
@@ -136,7 +135,7 @@ def _city_cell(day: Row, marked: date | None) -> str:
 
 
 def depots(plan: Plan, marked: date | None = None, names: DayNames = NO_NAMES) -> str:
-    """The plan of one city: its totals, decisions and shifts, and its depots × days.
+    """The plan of one city: its totals and decisions, its depots × days, and its shifts.
 
     A depot's cell links to the form for its orders. `marked` and `names` are as in `cities`.
     """
@@ -279,7 +278,7 @@ def _decisions(days: pd.DataFrame, marked: date | None) -> list[str]:
         says = text
         if day["made_by"]:
             says = f"{decision_words(day)} by {day['made_by']}"
-            says += ": decide" * text.endswith("decide")
+            says += ", to decide" * _is_due(day)
         label = escape(f"Vans of {formatting.day(target_on)}: {says}")
         cells.append(
             f'<td class="{_day_class(target_on, marked)}"><a href="{escape(link)}" '
@@ -289,20 +288,24 @@ def _decisions(days: pd.DataFrame, marked: date | None) -> list[str]:
     return [html_tables.row("Decision", cells)]
 
 
+def _is_due(day: Row) -> bool:
+    """Whether a day lacks vans, at today's pace if that is known, and is not decided."""
+    return not (day["is_decided"] or day.get("is_enough", not day["short"]))
+
+
 def _decision(day: Row) -> str:
-    """A day's decision as HTML: '+3 hired, −1 off, Ann', without a name on phones; or 'decide'."""
+    """A day's decision as HTML: '+3 hired, Ann; decide' (phones have no name), 'decide' or '–'."""
     words = [
         f"+{day['extra']:,} hired" if day["extra"] else "",
         DECIDED_BRIEFLY.get(day["kind"], ""),
         f"−{day['off_road']:,} off" if day["off_road"] else "",
     ]
-    is_due = not (day["is_decided"] or day.get("is_enough", not day["short"]))
     if any(words):
         name = f'<span class="desk">, {escape(day["made_by"])}</span>'
-        return ", ".join(filter(None, words)) + name + "; decide" * is_due
+        return ", ".join(filter(None, words)) + name + "; decide" * _is_due(day)
     if day["short"] and day.get("is_enough"):
         return f"{day['at_pace']:,} at pace"
-    return "decide" if day["short"] or not day.get("is_enough", True) else "–"
+    return "decide" if _is_due(day) else "–"
 
 
 def transfers(moves: Mapping[pd.Timestamp, list[Transfer]]) -> str:

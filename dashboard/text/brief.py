@@ -123,10 +123,13 @@ def _shortages(
         on = events[events["day_on"] == day]
         occasion = names_of_day(on, list(own["city"]), n_cities)
         short_vans, *more = _short(rows)
+        n_lacking = lacking[own.index].sum()
+        if not own["short"].any():
+            short_vans = f"{formatting.count(n_lacking, 'van')} short at today's pace"
+        elif own["at_pace"].ne(own["needed"]).any():
+            more.insert(0, f"{n_lacking:,} at today's pace")
         text = f"{formatting.coming_day(day, today)}: {short_vans}"
         text += f", {plan_summaries.late_in_words(late[day])}" if late[day] else ""
-        if rows["at_pace"].ne(rows["needed"]).any():
-            more.insert(0, f"{formatting.orders(lacking.sum())} at today's pace")
         # A city that is short at today's pace alone has that number.
         left = own[lacking[own.index] > 0]
         left = left.assign(short=left["short"].mask(left["short"].eq(0), lacking))
@@ -152,6 +155,7 @@ def _short(cities: pd.DataFrame) -> list[str]:
     total = formatting.count(n_short, "van") if n_short else "none"
     hired = left.query("extra > 0")[["extra", "city", "made_by"]]
     part = [f"{n:,} hired in {where} by {who}" for n, where, who in hired.to_numpy()]
+    part = part and [formatting.listed(part, MAX_NAMES, "cities")]
     words = ("decided", "wait for help")
     settled = cities[cities["is_decided"]].groupby("is_waiting")["short"].sum()
     more = "more " * bool(n_short)

@@ -19,10 +19,7 @@ from pipelines.planning.words import decision_words
 
 MAX_NAMED, WEEK = 4, pd.Timedelta(days=7)
 """Most short days that are named, and the time in which weekdays are unique names."""
-MOVES_NOTE = (
-    "Each for one day. A depot that is short itself lends a van where the van carries at least a tenth of "
-    "a load more."
-)
+MOVES_NOTE = "Each for one day. A depot that is short itself lends a van that carries a tenth of a load more there."
 
 
 def settings_text(settings: CitySettings, zone: ZoneInfo, n_shifts: int = 0) -> str:
@@ -42,8 +39,7 @@ def settings_words(settings: Mapping[Any, Any], n_shifts: int = 0) -> str:
     words = "vans and orders per van estimated"
     if per_van is not None:
         known = "vans not known" if vans is None else formatting.count(vans, "van")
-        orders = f"{round(per_van, 1):g} order" + "s" * (per_van != 1)
-        words = f"{known}, {orders} per van"
+        words = f"{known}, {formatting.count(round(per_van), 'order')} per van"
     number, per = settings["drivers_per_van"], "per van"
     if number <= n_shifts:
         number, per = 1, "per van and shift"

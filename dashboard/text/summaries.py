@@ -159,7 +159,7 @@ def accuracy_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
     mape, naive = (overall[name]["mape"] for name in ("forecast", "seasonal naive"))
     bias = overall["forecast"]["bias"]
     each = "per day" if len(depots) == 1 else "per depot and day"
-    error = error_sentence(days, mape, naive, each, may_praise=True)
+    error = error_sentence(days, mape, naive, each, may_praise=len(scored) >= WEEK_DAYS)
     if math.isnan(bias) or not round(100 * bias, 1):
         return error
     side = "low" if bias < 0 else "high"
@@ -271,10 +271,8 @@ def outside_sentence(scored: pd.DataFrame) -> str:
     side, n_off = max(sides.items(), key=itemgetter(1))
     of = f"of {formatting.count(len(known), 'depot')}"
     is_one_sided = len(known) > 1 and n_off >= ONE_SIDED * len(known)
-    usual = f"; about {formatting.orders(len(known) / 5)} would be usual"
-    outside = f"{is_outside(known).sum():,} {of}{usual * (len(known) > 4 and not is_one_sided)}."
     one_sided = f"{side} at {n_off:,} {of}. " if is_one_sided else ""
-    return f"{one_sided}Outside their 80 % band: {outside}"
+    return f"{one_sided}Outside their 80 % band: {is_outside(known).sum():,} {of}."
 
 
 def planners_sentence(overridden: pd.DataFrame) -> str:

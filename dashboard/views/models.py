@@ -27,6 +27,5 @@ table = model_list.all_models(models, scores, zone)
 widgets.small_table(table.head(NEWEST), "Newest models", ("Version",))
 st.caption(
     "Test: the last days before a model was trained, forecast by one trained without them, and by the "
-    "model before. A model goes live only if it beats same day last week and is about as good as the one "
-    "before. Off by: MAPE."
+    "model before. Live: each model on days of its own, of the last 26 weeks. Off by: MAPE."
 )

@@ -219,9 +219,13 @@ def test_a_phones_menu_closes_after_a_choice_and_stays_closed(fleet, chromium, s
     menu.get_by_role("link", name="Plan", exact=True).click()
     page.wait_for_url("**/plan")
     closed.wait_for(state="attached")
-    page.reload()
-    window.settled()
-    closed.wait_for(state="attached")
+    for is_open in (False, True):
+        if is_open:
+            page.get_by_test_id("stExpandSidebarButton").click()
+            closed.wait_for(state="detached")
+        page.reload()
+        window.settled()
+        closed.wait_for(state="attached")
     assert window.wrong == []
     phone.close()
 

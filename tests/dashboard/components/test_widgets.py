@@ -40,12 +40,16 @@ def test_a_field_waits_for_its_source_to_change_and_for_leave_to_be_filled(state
     assert state["vans"] == 5
 
 
-def test_a_field_that_was_not_shown_for_a_while_has_what_was_entered(state):
-    widgets.fill("vans", 3)
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_a_field_that_was_not_shown_for_a_while_has_what_was_entered_if_kept(
+    state, is_kept
+):
     for entered in (3, 7, None):
-        state["vans"] = entered
         widgets.fill("vans", 3)
+        state["vans"] = entered
+        widgets.keep(*["vans"] * is_kept)
         # Streamlit drops the value of a field that a run does not show.
         del state["vans"]
+        widgets.keep(*["vans"] * is_kept)
         widgets.fill("vans", 3)
-        assert state["vans"] == entered
+        assert state["vans"] == (entered if is_kept else 3)

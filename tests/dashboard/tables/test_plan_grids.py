@@ -84,7 +84,7 @@ def test_drivers_and_orders_are_told_by_shift_where_orders_have_times(plan):
     partly = plan.cities.assign(extra=[0, 1], kind=["", "hire"], made_by=["", "Ann"])
     html = plan_grids.depots(replace(plan, cities=partly))
     assert ["Decision", "–", "+1 hired , Ann ; decide"] in Cells(html).text
-    assert 'aria-label="Vans of Sat 22 Nov: 1 van hired by Ann: decide"' in html
+    assert 'aria-label="Vans of Sat 22 Nov: 1 van hired by Ann, to decide"' in html
 
 
 def test_a_days_vans_lead_to_their_form_and_say_what_was_decided(week):

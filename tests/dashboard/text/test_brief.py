@@ -134,7 +134,9 @@ def test_a_running_day_begins_with_the_vans_that_lack_at_its_pace():
         made_at=datetime(2026, 11, 22, 8, 12, tzinfo=UTC),
     )
     [some] = decide(accepted, heading=slow.iloc[1:])[:1]
-    assert some.about == ("Full delivery unlikely · 5 at today's pace · 4 more decided")
+    assert some.about == (
+        "Full delivery unlikely · 1 at today's pace · 4 more decided"
+    ), "London is decided, and not among them"
     assert [name for name, _ in some.places] == ["Helsinki 4"]
     [other] = decide(city_days(("London", FRIDAY, 4)), heading=slow)
     assert other.about == "Full delivery unlikely"
@@ -144,8 +146,8 @@ def test_a_city_that_is_short_only_at_todays_pace_is_named():
     enough = city_days(("London", TODAY, 0))
     fast = running(("London", TODAY, 300.0))
     [day] = decide(enough, heading=fast)
-    assert day.text == "Today, Sun 22 Nov: none short"
-    assert day.about.endswith("6 at today's pace")
+    assert day.text == "Today, Sun 22 Nov: 6 vans short at today's pace"
+    assert day.about == "Full delivery unlikely"
     assert [name for name, _ in day.places] == ["London 6"]
     assert decide(enough.assign(vans=float("nan")), heading=fast) == []
 

@@ -322,6 +322,22 @@ def test_a_suggestion_is_none_that_was_entered_also_when_the_pace_has_moved(
     assert setting(app, "Extra vans").value == 2
 
 
+def test_what_was_entered_for_a_day_is_there_after_a_look_at_another(
+    seeded, open_page, tomorrow
+):
+    set_city(vans=1)
+    app = city_page(open_page, "London", form="vans", day=f"{tomorrow}")
+    app = decide(app, "ask")
+    field(app, "note").set_value("from Hertz")
+    app = rerun(app)
+    for day in (tomorrow + timedelta(days=1), tomorrow):
+        labelled(app.selectbox, "Day").set_value(f"{day}")
+        app = rerun(app)
+        is_there = day == tomorrow
+        assert (decision(app).value == "ask") is is_there
+        assert (field(app, "note").value == "from Hertz") is is_there
+
+
 def test_a_reason_is_what_is_tapped_and_written_and_back_to_the_model_needs_none(
     seeded, open_page, tomorrow
 ):
@@ -542,7 +558,8 @@ def test_vans_may_be_hired_where_there_are_enough_and_the_form_opens_again(
     setting(app, "Extra vans").set_value(2)
     app = rerun(app)
     assert_no_traceback(app)
-    assert "That day would have 102 vans" in page_text(app), "instead of a preview"
+    assert "That day would have 102 vans" in page_text(app)
+    assert "Preview:" not in page_text(app), "it is confirmed first"
     van_decisions.save(VanDecision("London", tomorrow, kind="hire", extra=2), "Ben")
     again = city_page(open_page, "London", day=f"{tomorrow}", form="vans")
     assert_no_traceback(again)
