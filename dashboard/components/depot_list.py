@@ -66,9 +66,10 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         st.caption(f"Not in this list: {more:,} more depots. The box above finds them.")
     st.html(html_grids.depots(depots.head(MAX_DEPOTS), numbers))
     if not numbers.empty:
-        late = "Vans short and late orders (of all days): after the moves that Plan proposes. "
+        has_late = numbers.columns.str.startswith(html_grids.LATE).any()
+        late = "Vans short and late orders: after the moves that Plan proposes. "
         st.caption(
-            f"{late * (html_grids.LATE in numbers)}Off by: + is a forecast too high. Underlined: orders outside the "
+            f"{late * bool(has_late)}Off by: + is a forecast too high. Underlined: orders outside the "
             f"80\N{NO-BREAK SPACE}% band. {last_week}".strip()
         )
 
@@ -104,8 +105,8 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
     # Ties keep the order of `depots`: by city and name.
     urgent = keys.loc[depots.index].sort_values([*keys], ascending=False, kind="stable")
     vans = short.add_prefix(f"{html_grids.SHORT}: ")
-    vans[html_grids.LATE] = late_orders
     period = formatting.count(orders.shape[1], "day")
+    vans[f"{html_grids.LATE}, {period}"] = late_orders
     off_by = f"{formatting.past_day(freshness.last_on, today)} off by"
     first_on = short.columns[0]
     totals = {

@@ -107,7 +107,8 @@ def _fields(
     st.session_state.setdefault(keys[0], first)
     # A new shortage refills the number; a new pace of today does not.
     source = day["lacking"], current.extra
-    widgets.fill(keys[1], source[1] or lacking, source, may_refill=not is_saving)
+    suggested = current.extra or (lacking and (day["lacking"] or lacking))
+    widgets.fill(keys[1], suggested, source, may_refill=not is_saving)
     widgets.fill(f"off {key}", current.off_road)
     # A colleague's note belongs to their decision.
     is_same = st.session_state[keys[0]] == current.kind

@@ -44,13 +44,13 @@ def status(
     day = formatting.day(since.astimezone(zone))
     live = scores[scores["model_version"] == champion["version"]]
     if live["mape"].isna().all():
-        return f"The model, live since {day}, is not scored yet. {outcome}"
+        return f"The model, live since {day}, is not scored yet. {outcome}".strip()
     mapes = live.set_index("forecaster")["mape"]
     own, naive = mapes["forecast"], mapes.get("seasonal naive", math.nan)
     scored = formatting.count(n_days := int(live["n_days"].max()), "day")
     subject = f"The model, live since {day} and scored on {scored}, was"
     is_week = n_days >= summaries.WEEK_DAYS
-    error = summaries.error_sentence(subject, own, naive, may_praise=is_week)
+    error = summaries.error_sentence(subject, own, naive)
     first_on = pd.Timestamp(since.astimezone(zone).date())
     days = (
         scores.loc[scores["grain"] == "day", "day_on"].drop_duplicates().sort_values()
@@ -60,13 +60,13 @@ def status(
         [*dict.fromkeys(filter(None, map(occasions.get, own_days)))]
     )
     told = f"Among these days: {special}. " if special else ""
-    return f"{error} {told}{outcome}"
+    return f"{error} {told}{outcome}".strip()
 
 
 def _outcome(newest: Mapping[Any, Any], zone: ZoneInfo) -> str:
     """'The newest model, trained on Fri 21 Nov: turned down. It is worse than …'."""
     if newest["role"] == "champion":
-        return "It is the newest model."
+        return ""
     day = formatting.day(newest["created_at"].astimezone(zone))
     return f"The newest model, trained on {day}: {decision(newest, zone)}."
 

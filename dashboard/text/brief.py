@@ -4,7 +4,6 @@ In order: days short of vans, missing data, holidays and events, large changes o
 decided shortages; each over the whole fleet.
 """
 
-import math
 from dataclasses import dataclass
 from datetime import date
 from typing import cast
@@ -12,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 import pandas as pd
 
-from dashboard.text import formatting, plan_summaries, summaries
+from dashboard.text import formatting, plan_summaries
 from dashboard.text.formatting import link, plan_link
 from pipelines.planning.van_plan import Settings
 from pipelines.planning.words import decision_words, names_of_day
@@ -127,7 +126,7 @@ def _shortages(
         if not own["short"].any():
             short_vans = f"{formatting.count(n_lacking, 'van')} short at today's pace"
         elif own["at_pace"].ne(own["needed"]).any():
-            more.insert(0, f"{n_lacking:,} at today's pace")
+            more.insert(0, f"{n_lacking:,} short at today's pace")
         text = f"{formatting.coming_day(day, today)}: {short_vans}"
         text += f", {plan_summaries.late_in_words(late[day])}" if late[day] else ""
         # A city that is short at today's pace alone has that number.
@@ -274,8 +273,6 @@ def _events(
         text = f"{formatting.day_range(first, last)}, {name}{_where(own, sizes)}"
         if not _is_partial(own, sizes):
             text += f": {formatting.orders(rows['part'].sum())} orders planned"
-            if not math.isnan(change := summaries.change(rows)):
-                text += f", {formatting.signed_percent(change, 0)} vs last week"
         place = plan_link(cities[0] if len(cities) == 1 else "", first)
         found.append(Decision(EVENT, text, place))
     return found

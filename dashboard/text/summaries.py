@@ -148,8 +148,8 @@ def what_if_sentence(outcome: pd.DataFrame, first_on: date, last_on: date) -> st
 def accuracy_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
     """How good the scored days of some depots were, all of `queries.accuracy`, which is not empty.
 
-    'Good. The 42 days scored since Fri 2 Oct were off by 8.3 % per depot and day; same day last week
-    by 11.9 %. All orders together: 1.2 % too low.'
+    'The 42 days scored since Fri 2 Oct were off by 8.3 % per depot and day, better than same day last
+    week (11.9 %). All orders together: 1.2 % too low.'
     """
     overall, scored = _overall(scores), _scored_days(scores)
     days = "The newest scored day was"
@@ -159,7 +159,7 @@ def accuracy_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
     mape, naive = (overall[name]["mape"] for name in ("forecast", "seasonal naive"))
     bias = overall["forecast"]["bias"]
     each = "per day" if len(depots) == 1 else "per depot and day"
-    error = error_sentence(days, mape, naive, each, may_praise=len(scored) >= WEEK_DAYS)
+    error = error_sentence(days, mape, naive, each)
     if math.isnan(bias) or not round(100 * bias, 1):
         return error
     side = "low" if bias < 0 else "high"
@@ -167,27 +167,20 @@ def accuracy_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
 
 
 def error_sentence(
-    subject: str,
-    mape: float,
-    naive: float,
-    each: str = "per depot and day",
-    *,
-    may_praise: bool,
+    subject: str, mape: float, naive: float, each: str = "per depot and day"
 ) -> str:
     """Compares a MAPE with the seasonal naive's, both fractions; '' if the MAPE is NaN.
 
-    'Good. It was off by 8.3 % per depot and day; same day last week by 11.9 %.'
-    `subject` is 'It was' in this example. 'Good.' only if `may_praise`: of enough days.
+    'It was off by 8.3 % per depot and day, better than same day last week (11.9 %).'; `subject` is
+    'It was'.
     """
     if math.isnan(mape):
         return ""
     error = f"{subject} off by {formatting.percent(mape)} {each}"
     if math.isnan(naive):
         return f"{error}."
-    compared = f"{error}; {formatting.NAIVE} by {formatting.percent(naive)}."
-    if round(100 * mape, 1) >= round(100 * naive, 1):
-        return f"Not good. {compared}"
-    return f"Good. {compared}" if may_praise else compared
+    no = "no " * bool(round(100 * mape, 1) >= round(100 * naive, 1))
+    return f"{error}, {no}better than {formatting.NAIVE} ({formatting.percent(naive)})."
 
 
 def coverage_sentence(bands: pd.DataFrame) -> str:
@@ -242,18 +235,13 @@ def last_day_sentence(
 
 
 def last_error_sentence(scores: pd.DataFrame) -> str:
-    """`error_sentence` of the forecasts of a day that were made the night before, without praise."""
+    """`error_sentence` of the forecasts of a day that were made the night before."""
     last = scores.query("grain == 'horizon' and horizon == 1").set_index("forecaster")
     mape, naive = (
         last["mape"].get(name, math.nan) for name in ("forecast", "seasonal naive")
     )
-    return error_sentence(
-        "The forecast of the night before was",
-        mape,
-        naive,
-        "per depot",
-        may_praise=False,
-    )
+    subject = "The forecast of the night before was"
+    return error_sentence(subject, mape, naive, "per depot")
 
 
 def is_outside(scored: pd.DataFrame) -> pd.Series:
@@ -282,7 +270,7 @@ def planners_sentence(overridden: pd.DataFrame) -> str:
     every = overridden.iloc[0]
     days = formatting.count(every["counted"], "depot-day")
     own, model = map(formatting.percent, every[["override_mape", "forecast_mape"]])
-    return f"Planners changed {days}: off by {own}, the forecast by {model}."
+    return f"Planners changed {days}: off by {own}; the model would have been off by {model}."
 
 
 def _of_depots(counted: pd.DataFrame, scored: pd.DataFrame) -> str:

@@ -85,8 +85,7 @@ weeks = display_tables.accuracy_by_week(scores)
 misses = queries.largest_errors(scope, freshness)
 with by_week:
     st.header("By week")
-    hidden = (*LESS, "In the 80 % band")
-    widgets.small_table(weeks, "By week", hidden_on_phones=hidden)
+    widgets.small_table(weeks, "By week", hidden_on_phones=LESS)
     counts = "A day counts once for each night that forecast it. Bias: + is too high."
     st.caption(f"{counts} {summaries.coverage_sentence(held)}")
     if not scope.depot:

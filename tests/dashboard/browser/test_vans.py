@@ -139,7 +139,10 @@ def test_the_list_of_depots_that_lack_vans_fits_a_phone(fleet, visit):
     window.to("/depot")
     table = window.page.get_by_role("table", name="Depots")
     assert (
-        table.get_by_role("columnheader", name="Late orders", exact=True).count() == 1
+        table.get_by_role(
+            "columnheader", name="Late orders, 7 days", exact=True
+        ).count()
+        == 1
     )
     assert window.too_wide() <= 0
     window.fits(320)

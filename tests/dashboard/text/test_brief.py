@@ -117,16 +117,16 @@ def test_a_running_day_begins_with_the_vans_that_lack_at_its_pace():
     short = city_days(("London", TODAY, 4), ("Helsinki", TODAY, 4))
     slow = running(("London", TODAY, -170.0), ("Helsinki", TODAY, -160.0))
     [half] = decide(short, heading=slow)
-    assert half.about == "Full delivery unlikely in Helsinki · 1 at today's pace"
+    assert half.about == "Full delivery unlikely in Helsinki · 1 short at today's pace"
     assert half.text == "Today, Sun 22 Nov: 8 vans short"
     assert [name for name, _ in half.places] == ["Helsinki 4"], "as in its plan"
     [both] = decide(short, heading=slow.assign(change=-200.0))
     assert both.text == "Today, Sun 22 Nov: 8 vans short"
-    assert both.about == "0 at today's pace"
+    assert both.about == "0 short at today's pace"
     assert (both.places, both.is_severe) == ((), False)
     assert (half.is_decided, both.is_decided) == (False, True), "nothing is left to do"
     [more] = decide(short, heading=slow.assign(change=100.0))
-    assert more.about == "Full delivery unlikely · 14 at today's pace"
+    assert more.about == "Full delivery unlikely · 14 short at today's pace"
     assert [name for name, _ in more.places] == ["London 4", "Helsinki 4"]
     accepted = short.assign(
         is_decided=short["city"].eq("London"),
@@ -135,7 +135,7 @@ def test_a_running_day_begins_with_the_vans_that_lack_at_its_pace():
     )
     [some] = decide(accepted, heading=slow.iloc[1:])[:1]
     assert some.about == (
-        "Full delivery unlikely · 1 at today's pace · 4 more decided"
+        "Full delivery unlikely · 1 short at today's pace · 4 more decided"
     ), "London is decided, and not among them"
     assert [name for name, _ in some.places] == ["Helsinki 4"]
     [other] = decide(city_days(("London", FRIDAY, 4)), heading=slow)
@@ -279,8 +279,7 @@ def test_an_event_has_its_days_its_cities_and_its_orders():
     [decision] = decide(special=promotion)
     assert decision == brief.Decision(
         "Event",
-        "Mon 23 – Tue 24 Nov, Promotion in London: 400 orders planned, "
-        "+25 % vs last week",
+        "Mon 23 – Tue 24 Nov, Promotion in London: 400 orders planned",
         "plan?city=London&day=2026-11-23",
     )
 

@@ -264,7 +264,7 @@ def test_the_list_of_depots_begins_with_those_that_need_somebody_first(
     assert grid[1][0].startswith("Poplar London · missing data after")
     head = [cell.replace("\N{NO-BREAK SPACE}", " ") for cell in grid[0]]
     first = next(i for i, cell in enumerate(head) if cell.startswith("Vans short"))
-    total = head.index("Late orders")
+    total = head.index("Late orders, 7 days")
     own = van_plan.city_plan("London", queries.freshness()).depots
     for name, days in own.groupby("name"):
         [row] = [row for row in grid if row[0].split(" ")[0] == name]
@@ -789,11 +789,7 @@ def test_a_day_is_told_by_depot_and_yesterday_as_the_first_page_has_it(
         for name in ("point", "seasonal_naive")
     )
     error = summaries.error_sentence(
-        "The forecast of the night before was",
-        own,
-        naive,
-        "per depot",
-        may_praise=False,
+        "The forecast of the night before was", own, naive, "per depot"
     )
     assert error in text.replace("\\", "").replace("\N{NO-BREAK SPACE}", " ")
     for other in ("By week", "Single days furthest off", "By days ahead", "MAPE"):
