@@ -80,9 +80,11 @@ def day_names(
     return brief.day_names(events, n_cities, city)
 
 
-def show_day_names(names: Mapping[pd.Timestamp, str], days: pd.Series) -> None:
-    """Shows '▲ Fri 27 Nov: Black Friday.' on screens where the grid has no room for such names."""
-    days = days.drop_duplicates().sort_values()
+def show_day_names(names: Mapping[pd.Timestamp, str], rows: pd.DataFrame) -> None:
+    """Shows `of_some_cities`; '▲ Fri 27 Nov: Black Friday.' where the grid has no room for such names."""
+    if some := summaries.of_some_cities(rows):
+        st.caption(formatting.escape_markdown(some))
+    days = rows["target_on"].drop_duplicates().sort_values()
     runs = [(name, list(run)) for name, run in groupby(days, names.get) if name]
     listed = "; ".join(
         f"{formatting.day_range(run[0], run[-1])}: {name}" for name, run in runs

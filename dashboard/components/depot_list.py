@@ -66,10 +66,10 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         st.caption(f"Not in this list: {more:,} more depots. The box above finds them.")
     st.html(html_grids.depots(depots.head(MAX_DEPOTS), numbers))
     if not numbers.empty:
-        has_late = numbers.columns.str.startswith(html_grids.LATE).any()
         late = "Vans short and late orders: after the moves that Plan proposes. "
+        late *= bool(numbers.columns.str.startswith(html_grids.LATE).any())
         st.caption(
-            f"{late * bool(has_late)}Off by: + is a forecast too high. Underlined: orders outside the "
+            f"{late}Off by: + is a forecast too high. Underlined: orders outside the "
             f"80\N{NO-BREAK SPACE}% band. {last_week}".strip()
         )
 

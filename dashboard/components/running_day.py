@@ -110,8 +110,8 @@ def _lacking_vans(so_far: pd.DataFrame, planned: pd.DataFrame) -> list[str]:
 
 def _so_far(depot: Mapping[Hashable, Any]) -> str:
     orders, usual = (formatting.orders(depot[n]) for n in ("orders_so_far", "expected"))
-    is_early = pd.isna(depot["estimate"])
-    outlook = "too early to tell" if is_early else _on_the_way(depot)
+    is_known = not pd.isna(depot["estimate"])
+    outlook = _on_the_way(depot) if is_known else "too early to tell"
     return f"{orders} orders {_until(depot)}, {usual} expected; {outlook}"
 
 

@@ -49,13 +49,10 @@ def status(
     own, naive = mapes["forecast"], mapes.get("seasonal naive", math.nan)
     scored = formatting.count(n_days := int(live["n_days"].max()), "day")
     subject = f"The model, live since {day} and scored on {scored}, was"
-    is_week = n_days >= summaries.WEEK_DAYS
     error = summaries.error_sentence(subject, own, naive)
     first_on = pd.Timestamp(since.astimezone(zone).date())
-    days = (
-        scores.loc[scores["grain"] == "day", "day_on"].drop_duplicates().sort_values()
-    )
-    own_days = days[days >= first_on].tail(0 if is_week else n_days)
+    days = scores[scores["grain"] == "day"]["day_on"].drop_duplicates().sort_values()
+    own_days = days[days >= first_on].tail(n_days * (n_days < summaries.WEEK_DAYS))
     special = formatting.listed(
         [*dict.fromkeys(filter(None, map(occasions.get, own_days)))]
     )

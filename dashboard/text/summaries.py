@@ -37,6 +37,17 @@ def change(days: pd.DataFrame, forecast: str = "part") -> float:
     return float(comparable[forecast].sum() / before - 1) if before else math.nan
 
 
+def of_some_cities(days: pd.DataFrame) -> str:
+    """'All cities on Sun 29 Nov: London only.', of days that some cities of the rows lack."""
+    cities = days.groupby("target_on", as_index=False)["city"].unique()
+    told = [
+        f"All cities on {formatting.day(day)}: {formatting.listed(sorted(some))} only."
+        for _, day, some in cities.itertuples()
+        if len(some) < days["city"].nunique()
+    ]
+    return " ".join(told)
+
+
 def first_forecast_advice(champion: str | None) -> str:
     """The commands that make the first forecast; they begin with training if there is no champion."""
     if champion is not None:

@@ -78,4 +78,4 @@ with st.container(key="grid-legend"):
     notes.append(days_ahead.last_week_note(city, own["target_on"], freshness))
     st.caption(" ".join(notes).strip())
 st.html(days_ahead.grid_html(city, freshness))
-days_ahead.show_day_names(names, own["target_on"])
+days_ahead.show_day_names(names, own)

@@ -53,7 +53,7 @@ if not city:
         "below 99 %. Vans stay in their city."
     )
     st.html(plan_grids.cities(days, settings, day, names))
-    days_ahead.show_day_names(names, days["target_on"])
+    days_ahead.show_day_names(names, days)
     plan_parts.changed_days(plan)
     st.stop()
 
@@ -82,7 +82,7 @@ with st.container(horizontal=True, key="screen-only"):
 plan_parts.settings_note(settings[city], plan)
 newest = st.container(key="plan-newest")
 st.html(plan_grids.depots(plan_parts.depots_in_grid(plan, depot), marked, names))
-days_ahead.show_day_names(names, days["target_on"])
+days_ahead.show_day_names(names, days)
 if need := plan_summaries.need_sentence(plan, settings[city], marked):
     st.caption(need)
 if moves := plan_grids.transfers(van_plan.transfers_by_day(plan.depots)):

@@ -273,6 +273,18 @@ def test_accuracy_begins_with_all_days_that_are_scored(naive, compared):
     )
 
 
+def test_a_day_that_is_over_in_some_cities_says_whose_it_is():
+    days = pd.DataFrame(
+        {
+            "target_on": pd.to_datetime(2 * ["2026-11-29"] + 3 * ["2026-11-30"]),
+            "city": ["London", "Leeds", "London", "Leeds", "Helsinki"],
+        }
+    )
+    told = "All cities on Sun 29 Nov: Leeds and London only."
+    assert summaries.of_some_cities(days) == told
+    assert summaries.of_some_cities(days[:2]) == ""
+
+
 @pytest.mark.parametrize("bias", [0.0, 0.0004, np.nan])
 def test_no_side_is_named_where_the_orders_are_right(bias):
     told = summaries.accuracy_sentence(
