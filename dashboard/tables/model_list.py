@@ -61,7 +61,7 @@ def status(
 
 
 def _outcome(newest: Mapping[Any, Any], zone: ZoneInfo) -> str:
-    """'The newest model, trained on Fri 21 Nov: turned down. It is worse than …'."""
+    """'The newest model, trained on Fri 21 Nov: turned down. It is worse than …'; '' if in use."""
     if newest["role"] == "champion":
         return ""
     day = formatting.day(newest["created_at"].astimezone(zone))

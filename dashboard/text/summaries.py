@@ -39,11 +39,11 @@ def change(days: pd.DataFrame, forecast: str = "part") -> float:
 
 def of_some_cities(days: pd.DataFrame) -> str:
     """'All cities on Sun 29 Nov: London only.', of days that some cities of the rows lack."""
-    cities = days.groupby("target_on", as_index=False)["city"].unique()
+    by_day, n_cities = days.groupby("target_on")["city"], days["city"].nunique()
     told = [
         f"All cities on {formatting.day(day)}: {formatting.listed(sorted(some))} only."
-        for _, day, some in cities.itertuples()
-        if len(some) < days["city"].nunique()
+        for _, day, some in by_day.unique().reset_index().itertuples()
+        if len(some) < n_cities
     ]
     return " ".join(told)
 
