@@ -47,7 +47,7 @@ def next_decision(
 
     Those of `city` come first, then those on `day`.
     """
-    left = days[plan_summaries.is_due(days)]
+    left = days[days["is_due"]]
     if left.empty:
         return
     by = ["is_another_city", "is_another_day", "target_on", "lacking"]

@@ -126,7 +126,7 @@ def _city_cell(day: Row, marked: date | None) -> str:
     if day["made_by"]:
         text += f"<small>{_decision(day)}</small>"
     short = _short(day["short"], is_decided=day["is_decided"])
-    form = {"form": "vans"} if _is_due(day) else {}
+    form = {"form": "vans"} if day["is_due"] else {}
     link = formatting.plan_link(day["city"], day["target_on"], **form)
     return (
         f'<td class="{_day_class(day["target_on"], marked)}">'
@@ -278,7 +278,7 @@ def _decisions(days: pd.DataFrame, marked: date | None) -> list[str]:
         says = text
         if day["made_by"]:
             says = f"{decision_words(day)} by {day['made_by']}"
-            says += ", to decide" * _is_due(day)
+            says += ", to decide" * day["is_due"]
         label = escape(f"Vans of {formatting.day(target_on)}: {says}")
         cells.append(
             f'<td class="{_day_class(target_on, marked)}"><a href="{escape(link)}" '
@@ -286,11 +286,6 @@ def _decisions(days: pd.DataFrame, marked: date | None) -> list[str]:
             "</a></td>"
         )
     return [html_tables.row("Decision", cells)]
-
-
-def _is_due(day: Row) -> bool:
-    """Whether a day lacks vans, at today's pace if that is known, and is not decided."""
-    return not (day["is_decided"] or day.get("is_enough", not day["short"]))
 
 
 def _decision(day: Row) -> str:
@@ -302,10 +297,10 @@ def _decision(day: Row) -> str:
     ]
     if any(words):
         name = f'<span class="desk">, {escape(day["made_by"])}</span>'
-        return ", ".join(filter(None, words)) + name + "; decide" * _is_due(day)
-    if day["short"] and day.get("is_enough"):
+        return ", ".join(filter(None, words)) + name + "; decide" * day["is_due"]
+    if day["short"] and day["is_enough"]:
         return f"{day['at_pace']:,} at pace"
-    return "decide" if _is_due(day) else "–"
+    return "decide" if day["is_due"] else "–"
 
 
 def transfers(moves: Mapping[pd.Timestamp, list[Transfer]]) -> str:

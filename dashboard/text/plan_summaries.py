@@ -178,11 +178,6 @@ def short_depots(depots: pd.DataFrame, cities: pd.DataFrame) -> str:
     return f"{told} Most late orders in {n_days}: {worst['name']}, about {orders}."
 
 
-def is_due(days: pd.DataFrame) -> pd.Series:
-    """Whether days of `with_pace` lack vans and are not decided."""
-    return ~(days["is_enough"] | days["is_decided"])
-
-
 def waits_for_help(days: pd.DataFrame) -> pd.Series:
     """Whether help is asked for on days of `with_pace` whose vans do not suffice."""
     return days["kind"].eq(ASK) & ~days["is_enough"]
@@ -229,6 +224,7 @@ def with_pace(days: pd.DataFrame, running: pd.DataFrame) -> pd.DataFrame:
     """Adds at_pace to `Plan.cities`: the vans needed at the pace of `running_day.headings`.
 
     And is_enough: whether the vans suffice for that; also true where they are not known.
+    And is_due: whether they do not, and the day is not decided.
     """
     more = running.set_index(["city", "target_on"])["change"].to_dict()
     keys = zip(days["city"], days["target_on"], strict=True)
@@ -236,7 +232,9 @@ def with_pace(days: pd.DataFrame, running: pd.DataFrame) -> pd.DataFrame:
     pace = 1 + change / days["point"].where(days["point"] > 0)
     # Rounded first, so that a tiny excess does not add a van.
     needed = (days["needed"] * pace.fillna(1.0).round(2)).round(6).map(math.ceil)
-    return days.assign(at_pace=needed, is_enough=~days["vans"].lt(needed))
+    is_enough = ~days["vans"].lt(needed)
+    is_due = ~(is_enough | days["is_decided"])
+    return days.assign(at_pace=needed, is_enough=is_enough, is_due=is_due)
 
 
 def late_in_words(orders: float) -> str:

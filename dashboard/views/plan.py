@@ -74,7 +74,7 @@ if form != "vans":
 marked = day or plan_summaries.first_to_look_at(days)
 with st.container(horizontal=True, key="screen-only"):
     of_day = days[days["target_on"].dt.date == marked]
-    is_due = bool(plan_summaries.is_due(of_day).any())
+    is_due = bool(of_day["is_due"].any())
     decide = f"Decide on {formatting.day(marked) if is_due else 'vans'}"
     for kind, heading in (("vans", decide), ("orders", "Change orders")):
         address = formatting.plan_link(city, marked, form=kind)

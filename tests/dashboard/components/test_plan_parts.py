@@ -9,13 +9,12 @@ from dashboard.components import plan_parts, widgets
 
 DAYS = pd.DataFrame(
     [
-        ("Delft", "2026-11-27", 9, True), ("Delft", "2026-11-28", 2, False),
-        ("Ghent", "2026-11-28", 5, False), ("London", "2026-11-27", 0, False),
-        ("London", "2026-11-29", 3, False),
+        ("Delft", "2026-11-27", 9, False), ("Delft", "2026-11-28", 2, True),
+        ("Ghent", "2026-11-28", 5, True), ("London", "2026-11-27", 0, False),
+        ("London", "2026-11-29", 3, True),
     ],
-    columns=["city", "target_on", "short", "is_decided"],
+    columns=["city", "target_on", "short", "is_due"],
 ).astype({"target_on": "datetime64[s]"})  # fmt: skip
-DAYS["is_enough"] = DAYS["short"] == 0
 
 
 @pytest.mark.parametrize(
@@ -37,6 +36,5 @@ def test_what_is_decided_next_is_of_the_same_day_then_the_first_and_largest(
     )
     for is_primary in (True, False):
         plan_parts.next_decision(DAYS, day, is_primary=is_primary)
-        for settled in ("is_decided", "is_enough"):
-            plan_parts.next_decision(DAYS.assign(**{settled: True}), day)
+    plan_parts.next_decision(DAYS.assign(is_due=False), day)
     assert shown == [(expected, True), (expected, False)]

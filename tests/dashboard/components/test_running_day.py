@@ -110,7 +110,7 @@ def test_a_city_on_its_way_is_told_with_the_vans_that_its_pace_takes(
     monkeypatch.setattr(queries, "running_depots", lambda *_: depots)
     now = datetime(2026, 7, 6, 11, tzinfo=UTC)
     plan = pd.DataFrame({"city": ["Lon & don", "Ghent"], "target_on": DAY, "needed": 9})
-    plan = plan.assign(point=4800.0, vans=9.0)
+    plan = plan.assign(point=4800.0, vans=9.0, is_decided=False)
     plan = plan_summaries.with_pace(plan, running_day.headings(now, None))
     [told] = running_day.on_the_way(plan, now, None).values()
     number = r"about (\d+) orders by .* for the planned (\d+)\. At today's pace .*"

@@ -224,6 +224,10 @@ def test_only_a_running_day_takes_the_vans_of_its_pace():
     one = plan_summaries.with_pace(FLEET, running[1:])
     assert one["at_pace"].tolist() == [20, 33, 30, 49]
     assert one["is_enough"].tolist() == [True, False, True, False]
+    assert one["is_due"].tolist() == [False, True, False, True]
+    decided = one.assign(is_decided=[False, True, True, False])
+    due = plan_summaries.with_pace(decided, running[1:])["is_due"]
+    assert due.tolist() == [False, False, False, True]
     unknown = FLEET.assign(vans=np.nan)
     assert plan_summaries.with_pace(unknown, running)["is_enough"].all()
 
@@ -370,7 +374,14 @@ def test_a_depot_is_told_whose_vans_it_gets_and_who_gets_its_own():
 )
 def test_a_hair_more_than_planned_takes_no_more_vans(change, needed):
     days = pd.DataFrame(
-        {"city": "A", "target_on": DAYS[:1], "needed": 9, "point": 1000.0, "vans": 9.0}
+        {
+            "city": "A",
+            "target_on": DAYS[:1],
+            "needed": 9,
+            "point": 1000.0,
+            "vans": 9.0,
+            "is_decided": False,
+        }
     )
     running = days.assign(change=change)
     assert plan_summaries.with_pace(days, running)["at_pace"].tolist() == [needed]
