@@ -9,7 +9,8 @@ form.onkeydown = ({key, target}) => {
     form.querySelector('[data-testid="stBaseButton-primary"]')?.click();
   form.dataset.entered = typed;
 };
-// The browser asks before it drops what was entered and not saved.
+// The browser asks before it drops what was entered and not saved; a choice in the menu changes the
+// page without leaving it, so that the question is ours.
 const CHOICES = '[data-testid="stButtonGroup"], [data-testid^="stNumberInputStep"],'
   + ' [data-testid="stBaseButton-secondary"]:not(.st-key-undo *)';
 const SAVED = '.st-key-plan-form [data-testid="stAlertContentSuccess"]';
@@ -20,11 +21,17 @@ form.onclick = ({target}) => {
   if (target.closest(CHOICES)) entered();
   if (target.closest('[data-testid="stBaseButton-primary"]')) state.isSaving = true;
 };
-window.onbeforeunload = event => {
-  const isSaved = state.isSaving && document.querySelector(SAVED);
-  if (state.isEntered && !isSaved && document.querySelector('.st-key-plan-form'))
-    event.preventDefault();
+const isUnsaved = () => state.isEntered && document.querySelector('.st-key-plan-form')
+  && !(state.isSaving && document.querySelector(SAVED));
+window.onbeforeunload = event => { if (isUnsaved()) event.preventDefault(); };
+const ask = event => {
+  const isChoice = event.target.closest('a[data-testid*="Nav"]');
+  if (!isChoice || !isUnsaved() || confirm('Leave the page? What you entered is not saved.')) return;
+  event.preventDefault();
+  event.stopPropagation();
 };
+if (!state.isWatched) addEventListener('click', ask, true);
+state.isWatched = true;
 form.tabIndex = -1;
 const depot = new URLSearchParams(location.search).get('depot');
 let tries = 50;
