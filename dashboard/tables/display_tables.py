@@ -11,7 +11,8 @@ from zoneinfo import ZoneInfo
 
 import pandas as pd
 
-from dashboard.text import formatting, plan_summaries
+from dashboard.tables import html_tables
+from dashboard.text import formatting, plan_summaries, summaries
 from pipelines.planning.days_ahead import FLEET_DAYS
 from pipelines.planning.words import decision_words
 
@@ -50,8 +51,8 @@ FRACTIONS = {
     "override_mape", "wape",
 }  # fmt: skip
 MISSES_NOTE = (
-    "Off by: the model's last forecast less the actual orders; + is too high. Noted are days outside "
-    "the 80\N{NO-BREAK SPACE}% band, and those that planners changed."
+    "Off by: the model's last forecast less the actual orders; + is too high. Underlined: orders "
+    "outside the 80\N{NO-BREAK SPACE}% band."
 )
 OCCASION = "Holiday or event"
 MANY_DAYS = 6
@@ -205,10 +206,11 @@ def largest_errors(result: pd.DataFrame) -> pd.DataFrame:
         result.assign(
             error=error,
             error_share=error / result["actual"].where(result["actual"] > 0),
+            outside=summaries.is_outside(result).map({True: "yes", False: ""}),
             note=[_note(row, day) for row, day in rows],
         ),
-        "target_on", *result.columns.intersection(["name"]), "point", "actual", "error", "error_share", "note",
-        point="Forecast",
+        "target_on", *result.columns.intersection(["name"]), "point", "actual", "error",
+        "error_share", "outside", "note", point="Forecast", outside=html_tables.OUTSIDE,
     )  # fmt: skip
 
 
@@ -288,20 +290,18 @@ def past_occasions(days: pd.DataFrame) -> pd.DataFrame:
 
 
 def _note(row: Mapping[Hashable, Any], notes: list[str]) -> str:
-    """'Outside the band, Black Friday', 'Ann set 515: “Fair”'; '' within the band."""
-    told = []
+    """'No history, Black Friday', 'Ann set 515: “Fair”'; '' within the band, unless it was changed."""
+    told, is_outside = [], not row["p10"] <= row["actual"] <= row["p90"]
     if not pd.isna(row["override_orders"]):
         reason = formatting.quoted(row["override_reason"])
         orders = formatting.orders(row["override_orders"])
         told = [f"{row['made_by']} set {orders}: {reason}"]
-    if not row["p10"] <= row["actual"] <= row["p90"]:
-        told.append("outside the band")
-        if row["basis"] == "cold_start":
-            told.append("no history")
-        elif row["same_side"] >= MANY_DAYS:
-            side = "low" if row["point"] < row["actual"] else "high"
-            told.append(f"also too {side} on {row['same_side']} of the 7 days before")
-    text = ", ".join([*told, *notes]) if told else ""
+    if is_outside and row["basis"] == "cold_start":
+        told.append("no history")
+    elif is_outside and row["same_side"] >= MANY_DAYS:
+        side = "low" if row["point"] < row["actual"] else "high"
+        told.append(f"also too {side} on {row['same_side']} of the 7 days before")
+    text = ", ".join([*told, *notes]) if told or is_outside else ""
     return text[:1].upper() + text[1:]
 
 

@@ -28,7 +28,6 @@ MAX_DEPOTS, MAX_DEPOTS_OF_ONE_CITY = 120, 600
 MARKS, SHORT = ("status", "is_off", "is_closed", "place"), "Vans short"
 """Columns of the list of depots without a heading; group heading of its columns of short vans."""
 LATE = "Late orders"
-OUTSIDE = '<b class="short">{}<span class="said"> outside the band</span></b>'
 DAY_STATES = {
     "counted": ("■", "data"),
     "missing": ("✕", "missing"),
@@ -136,7 +135,7 @@ def _listed_texts(numbers: pd.DataFrame) -> dict[Hashable, Row]:
         ]
         off_by = html_tables.column(numbers[heads[-1]], "Off by")
         texts[heads[-1]] = [
-            OUTSIDE.format(text) if is_off else text
+            html_tables.OUTSIDE_MARK.format(text) if is_off else text
             for text, is_off in zip(off_by, numbers["is_off"], strict=True)
         ]
     for head in filter(lambda head: head.startswith(SHORT), heads):

@@ -16,6 +16,9 @@ DIFFERENCES = {"Off by"}
 """Columns of signed whole numbers."""
 SIGNED_PERCENTAGES = {"Bias": 1, "Off by %": 0}
 """Columns of signed percentages, and their number of decimals."""
+OUTSIDE = "Outside its band"
+"""A column of 'yes' and '' that pages show as a mark on the numbers of the column 'Actual'."""
+OUTSIDE_MARK = '<b class="short">{}<span class="said"> outside the band</span></b>'
 LONG_TEXT, SHORT_TEXT = 24, 10
 
 
@@ -75,7 +78,7 @@ def table(
     """A small display table; its first column names the rows.
 
     Columns that are empty in every row are left out. A name such as 'Test: Off by' puts a column
-    into the group 'Test', which is named above its first column.
+    into the group 'Test', which is named above its first column. `OUTSIDE` marks numbers.
 
     Args:
       result: From `display_tables`, or with columns as there.
@@ -83,7 +86,8 @@ def table(
       hidden_on_phones: Columns that a phone has no room for.
       links: By column, the address that each cell links to; '' for none.
     """
-    texts = {str(name): column(result[name], str(name)) for name in result.columns}
+    shown = [str(name) for name in result.columns if name != OUTSIDE]
+    texts = {name: column(result[name], name) for name in shown}
     texts = {name: cells for name, cells in texts.items() if any(cells) or not cells}
     classes = {name: _css_class(result[name], texts[name]) for name in texts}
     first, *rest = texts
@@ -97,6 +101,12 @@ def table(
         for before, name in zip([first, *rest], rest, strict=False)
     ]
     cells_of = {name: _cells(texts[name], (links or {}).get(name)) for name in texts}
+    if OUTSIDE in result:
+        actual = zip(cells_of["Actual"], result[OUTSIDE], strict=True)
+        cells_of["Actual"] = [
+            OUTSIDE_MARK.format(cell) if is_outside else cell
+            for cell, is_outside in actual
+        ]
     rows = []
     for name, *cells in zip(*cells_of.values(), strict=True):
         data = "".join(

@@ -10,7 +10,7 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from dashboard.planning import van_plan
-from dashboard.tables import display_tables
+from dashboard.tables import display_tables, html_tables
 from dashboard.text import formatting, summaries
 from pipelines.planning.van_plan import DRIVERS, Plan
 from pipelines.planning.words import decision_words
@@ -130,7 +130,7 @@ def depot_sheets(depots: pd.DataFrame, numbers: pd.DataFrame) -> Sheets:
     outside = numbers["is_off"].map({True: "yes", False: ""})
     told = numbers.assign(is_off=outside).drop(columns=["is_closed", "place"])
     table = display_tables.display(depots, "city", "name", "depot_id").join(
-        told.rename(columns={"status": "Status", "is_off": "Outside its band"}),
+        told.rename(columns={"status": "Status", "is_off": html_tables.OUTSIDE}),
         "Depot id",
     )
     return {"Depots": ("Planned orders, and percentages as on the page", table)}

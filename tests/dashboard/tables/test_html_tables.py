@@ -62,6 +62,17 @@ def test_a_table_with_a_long_text_is_wide_and_hides_columns_on_phones():
     assert classes == ["fill short desk", "fill"]
 
 
+def test_a_number_outside_its_band_is_marked_and_said():
+    table = pd.DataFrame(
+        {"Depot": ["A", "B"], "Actual": [1_200, 90], "Outside its band": ["yes", ""]}
+    )
+    html = html_tables.table(table, "")
+    read = Cells(html)
+    assert read.text[1:] == [["A", "1,200 outside the band"], ["B", "90"]]
+    assert html.count('<b class="short">1,200<') == html.count('class="short"') == 1
+    assert "Outside its band" not in html
+
+
 def test_a_column_of_links_leads_where_it_says():
     table = pd.DataFrame({"Depot": ["A & B", "C"], "Bias": [1.5, -2.0]})
     cells = Cells(

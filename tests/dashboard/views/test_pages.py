@@ -21,6 +21,7 @@ from dashboard.inference import what_if
 from dashboard.inference.what_if import Scenario
 from dashboard.planning import van_plan
 from dashboard.queries import ScoreFilter, database
+from dashboard.tables import html_tables
 from dashboard.text import formatting, summaries
 from pipelines import schema
 from pipelines.planning import morning_message, words
@@ -516,7 +517,7 @@ def test_a_depots_past_days_have_their_error_and_its_likely_cause(
     first = past.iloc[0]
     assert first["Off by"] == round(last["point"] - last["actual"])
     assert first["Note"] == "Ann set 900: “A strike”"
-    assert past["Note"].iloc[1] == "Outside the band, no history"
+    assert past["Note"].iloc[1] == "No history"
     days = [seeded.through + timedelta(days=n + 1) for n in range(7)]
     assert ahead["Day"].dt.date.tolist() == days
     orders = sheets["Orders"][1]
@@ -777,7 +778,10 @@ def test_a_day_is_told_by_depot_and_yesterday_as_the_first_page_has_it(
     assert len(scored) > 1
     for row in scored.to_dict("records"):
         error = formatting.signed(round(row["point"] - row["actual"]))
-        numbers = [f"{row['point']:,.0f}", f"{row['actual']:,.0f}", error]
+        actual = f"{row['actual']:,.0f}"
+        if not row["p10"] <= row["actual"] <= row["p90"]:
+            actual = html_tables.OUTSIDE_MARK.format(actual)
+        numbers = [f"{row['point']:,.0f}", actual, error]
         cells = "".join(f'<td class="">{each}</td>' for each in numbers)
         assert f"{row['name']}</a></th>{cells}" in table
     assert summaries.outside_sentence(scored) in text.replace("\\", "")
