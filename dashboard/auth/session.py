@@ -25,8 +25,8 @@ def require_login() -> None:
         _show_login("Your login has expired. Log in again to see these pages.")
     if not rule.admits(user):
         st.error(
-            "You have logged in, but you are not among those who may see these pages. "
-            "Ask whoever runs them to add you, or log in as somebody else.",
+            "You have logged in, but have no access to these pages. Ask their administrator "
+            "to add you, or log in as somebody else.",
             icon=":material/block:",
         )
         st.button("Log out", on_click=st.logout)

@@ -30,7 +30,7 @@ from forecaster.inference.explain import LEVEL
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart
 HEIGHT = 280
 MIN_DAYS_OF_MEAN = 4
-"""Fewest scored days in a mean of seven days."""
+"""Minimum scored days for a seven-day mean."""
 MAPES = {FORECAST: "forecast_mape", NAIVE: "naive_mape"}
 """Tooltip column of each forecaster's MAPE."""
 PAST_AND_AHEAD = [ACTUAL, FORECAST]
@@ -202,7 +202,7 @@ def contributions(day: pd.DataFrame) -> Chart:
 
 
 def _waterfall(day: pd.DataFrame) -> pd.DataFrame:
-    """contribution, low and high (ends of its bar, orders), effect (text), series (its colour)."""
+    """Columns contribution, low and high (bar ends, orders), effect (text), series (colour)."""
     rows, reached = [], 0.0
     forecast, planned = day[["forecast", "planned"]].astype("float64").iloc[0]
     for part, value in zip(day["part"], day["orders"], strict=True):

@@ -15,14 +15,14 @@ from dashboard.tables import html_grids, workbook
 from dashboard.text import formatting, plan_summaries, summaries
 
 MAX_DEPOTS = 200
-"""Most depots in the list; the box above it finds every depot."""
+"""Maximum depots in the list; the select box finds every depot."""
 URGENT, WEEK, ERROR = html_grids.LATE, "Vs last week", "Off by"
 SORT_ORDERS = (URGENT, WEEK, ERROR)
 """Sort orders of the list; the first is the default."""
 
 
 def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
-    """Shows the depots, most urgent first: planned orders, vans short, missing data, last error.
+    """Shows the list of depots: planned orders, vans short, missing data and last error.
 
     Args:
       depots: `queries.depots`.
@@ -30,7 +30,7 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
     """
     numbers, last_week = pd.DataFrame(), ""
     if freshness.origin_on is None:
-        missing = "No forecast has been made yet, so the list has names alone."
+        missing = "No forecast has been made yet, so the list has names only."
         follows = first_forecast.what_follows(freshness.champion)
         widgets.empty_state(f"{missing} {follows}")
     elif queries.fleet_week(freshness).empty:
@@ -66,10 +66,10 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         st.caption(f"Not in this list: {more:,} more depots. The box above finds them.")
     st.html(html_grids.depots(depots.head(MAX_DEPOTS), numbers))
     if not numbers.empty:
-        late = "Vans short and late orders: after the moves that Plan proposes. "
+        late = "Vans short and late orders assume the moves that Plan proposes. "
         late *= bool(numbers.columns.str.startswith(html_grids.LATE).any())
         st.caption(
-            f"{late}Off by: + is a forecast too high. Underlined: orders outside the "
+            f"{late}Off by: + is too high. Underlined: orders outside the "
             f"80\N{NO-BREAK SPACE}% band. {last_week}".strip()
         )
 

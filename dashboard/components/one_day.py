@@ -17,7 +17,7 @@ from dashboard.tables.workbook import Sheets
 from dashboard.text import formatting, summaries
 
 MAX_DEPOTS, MAX_WORST, MAX_WORST_DAYS = 50, 8, 5
-"""Most rows of a long table (Excel has them all), and of the two "furthest off" tables."""
+"""Maximum rows of a long table (Excel has them all), and of the two "furthest off" tables."""
 
 
 def last_day(

@@ -15,13 +15,13 @@ from pipelines.planning.city_settings import CitySettings
 from pipelines.planning.van_plan import Plan
 
 MAX_DEPOTS, MAX_CHANGES = 120, 50
-"""Most depots in a city's grid (browsers are slow with more), and rows of a table of changes."""
+"""Maximum depots in a city's grid (browsers slow down with more), and rows of a table of changes."""
 FORMS = {"vans": "vans of a day", "orders": "change orders", "settings": "settings"}
 """Headings of a city's forms, by the URL parameter `form`."""
 
 
 def depots_in_grid(plan: Plan, depot: str) -> Plan:
-    """Limits a city's plan to the depots in the grid: of a large city, those shortest of vans.
+    """Limits a city's plan to the depots in the grid: in a large city, the shortest of vans.
 
     Args:
       plan: Plan of one city.
@@ -32,8 +32,8 @@ def depots_in_grid(plan: Plan, depot: str) -> Plan:
     if n_depots <= MAX_DEPOTS:
         return plan
     st.caption(
-        f"{MAX_DEPOTS} of {n_depots:,} depots, those shortest of vans; the others lead here from "
-        "page Depots. Totals are of all depots."
+        f"{MAX_DEPOTS} of {n_depots:,} depots, those shortest of vans; find the others on page "
+        "Depots. Totals cover all depots."
     )
     short = depots.groupby("depot_id")["short"].sum()
     shown = [*short.nlargest(MAX_DEPOTS).index, depot]
@@ -95,7 +95,7 @@ def settings_note(settings: CitySettings, plan: Plan) -> None:
 
 
 def day_of_address(days: pd.DataFrame) -> date | None:
-    """The day in the URL, else None; a message explains one that is not ahead."""
+    """The day in the URL, else None; a message explains why a day is not accepted."""
     text = st.query_params.get("day", "")
     known = {f"{day:%Y-%m-%d}": day for day in days["target_on"].dt.date}
     if text and text not in known:

@@ -35,7 +35,7 @@ def known_name() -> str:
 
 
 def planner_name(is_saving: bool) -> str:
-    """Returns the logged-in user's name, or shows a field for it that must be filled on saving."""
+    """Returns the logged-in user's name, else shows a field for it, which saving requires."""
     known = known_name()
     if session.planner_name() is not None:
         return known

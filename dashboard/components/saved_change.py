@@ -30,7 +30,7 @@ class FormState:
       n_saved: Number of saves; part of the fields' keys, so that each save empties them.
       sentence: Confirmation of the last save; '' for none.
       is_new: Whether the confirmation has not been shown yet.
-      place: City, selection and undoable rows of the confirmation, which hides once they differ.
+      place: City, selection and undoable rows at the save; the confirmation hides once they differ.
       refusal: Consequence and reason of a refused save, until they are shown.
     """
 
@@ -48,7 +48,7 @@ class FormState:
         st.rerun()
 
     def refuse(self, reason: str, consequence: str = NOT_SAVED) -> NoReturn:
-        """Reloads the page with the newest numbers and the entries, and shows the reason."""
+        """Reloads the page with the newest numbers, keeps the entries, and shows the reason."""
         queries.freshness.clear()
         self.sentence, self.refusal, self.seen = "", (consequence, reason), None
         st.rerun()
@@ -100,14 +100,14 @@ class FormState:
 class Forms:
     """The forms of the page Plan in a session, from run to run.
 
-    Mutated in place: a second click on Save ends the run at its next read of the session's state,
-    and the confirmation of the first must survive that.
+    Mutated in place: a second click on Save interrupts the run at its next access to the session
+    state, and the first click's confirmation must survive.
 
     Attributes:
       orders: The form for planned orders; `seen` maps depot and day to the `Cell`.
       settings: The form for a city's settings; `seen` are the `CitySettings` shown first.
       vans: The form for decisions on vans; `seen` maps a day to its newest decision_id.
-      newest: The Undo button without a form.
+      newest: The Undo button outside the forms.
       offered: The rows that Undo would take back, as they were shown.
     """
 
@@ -134,8 +134,8 @@ def save_button(label: str, key: str) -> tuple[DeltaGenerator, bool]:
 def cells_when_opened(now: Sequence[Cell], is_new_form: bool) -> list[Cell]:
     """The chosen cells as the form first showed them; newly chosen cells as they are now.
 
-    A run may read a colleague's change although its click came before. So the cells stay as first
-    shown until a change is saved or refused.
+    The run that a click starts may already read a colleague's later change. So the cells stay as
+    first shown until a change is saved or refused.
     """
     form = of_session().orders
     before = {} if is_new_form else form.seen or {}
@@ -157,7 +157,7 @@ def newest_change(city: str) -> None:
 
 
 def _offered(city: str) -> pd.DataFrame:
-    """The rows that Undo takes back; on a click those shown before it, whatever was saved since."""
+    """The rows that Undo takes back; on a click, those shown, even if others were saved since."""
     forms = of_session()
     if not st.session_state.get(UNDO_KEY):
         name = known_name()

@@ -24,7 +24,7 @@ NO_SCORES = "No scores for this choice. Choose another period, city or depot."
 
 
 def single_days(first_on: date, newest_on: date) -> list[date]:
-    """The days that can be chosen alone, newest first."""
+    """The single days that can be chosen, newest first."""
     every = (newest_on - n * formatting.A_DAY for n in range(FLEET_DAYS))
     return [day for day in every if day >= first_on]
 
@@ -40,7 +40,7 @@ def score_filter(
     depots = queries.depots(freshness)
     today = datetime.now(queries.zone()).date()
     periods = {"1": formatting.past_day(newest_on, today)}
-    # Periods that hold the same days are offered once, unless the URL has one.
+    # Of periods with the same scored days, only one is offered, and any in the URL.
     n_days, of_url = (newest_on - first_on).days + 1, st.query_params.get("period")
     always = of_url, f"{SCORED_DAYS}"
     periods |= {

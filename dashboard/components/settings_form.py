@@ -32,7 +32,7 @@ def settings_form(settings: CitySettings, plan: Plan, freshness: Freshness) -> N
     outside = city_settings.entry_problems(entered)
     save = f"save settings {form}"
     is_saving = st.session_state.get(save, False)
-    # Vans that nobody knows are no fault of an entry.
+    # Problems of the saved settings, such as unknown vans, are not the entry's.
     is_new_problem = outside != city_settings.entry_problems(when_opened)
     if outside and is_new_problem and not is_saving:
         st.warning(widgets.bullets(outside), icon=":material/warning:")
@@ -106,7 +106,7 @@ def _preview(entered: CitySettings, plan: Plan, freshness: Freshness) -> None:
 
 
 def _ask_if_sure(entered: CitySettings, before: CitySettings, form: str) -> str:
-    """Asks to confirm no vans, or far more or fewer; returns the refusal until it is ticked."""
+    """Asks to confirm none, far more or far fewer vans; returns a refusal until ticked."""
     n_vans, n_before = entered.vans or 0, before.vans or 0
     is_none_left = n_before > n_vans == 0
     if not (is_none_left or (n_before and entered_changes.is_far(n_vans, n_before))):

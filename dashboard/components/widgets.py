@@ -54,7 +54,7 @@ def small_table(
 
 
 def cut_notice(number: int, most: int, noun: str = "depots") -> None:
-    """Shows how many of its rows a table has, if it leaves some out."""
+    """Shows how many rows of a table are shown, if some are left out."""
     if number > most:
         st.caption(f"{most} of {number:,} {noun}. Excel has all.")
 
@@ -73,7 +73,7 @@ def action(text: str, address: str, *, is_primary: bool) -> None:
 
 
 def choose_depot(labels: Mapping[str, str]) -> str:
-    """The box of depots; a page opened without a depot in its URL takes the session's last one."""
+    """The select box of depots; if the URL names none, a new page takes the session's last one."""
     _carry_over("depot", labels)
     # The box does not ignore accents, so labels also contain plain spellings.
     found_by = {key: formatting.with_plain_spelling(labels[key]) for key in labels}
@@ -130,7 +130,7 @@ def choose_from_url(
 def choose_days(options: Mapping[str, str], name: str) -> tuple[str, str]:
     """The first and the last day, bound to the URL parameters `name` and 'to'; as `choose_from_url`.
 
-    The last day is the first one until another is chosen after it.
+    The last day equals the first until a later one is chosen.
     """
     default = next(iter(options))
     first = choose_from_url("From", name, options, default, width=150, drops="to")
@@ -195,7 +195,7 @@ def choose_pill(label: str, name: str, options: Sequence[str], drops: str = "") 
 def _write_url(widget: str, name: str, default: str, drops: str) -> None:
     """Writes the choice into the URL; removes the parameter for the `default`.
 
-    Choices that drop another parameter, of a depot or a city, are also kept for other pages.
+    Choices of a depot or a city, which have `drops`, are also kept for other pages.
     """
     choice = st.session_state[widget] or ""
     if drops:
@@ -274,7 +274,7 @@ def refusal_unless_ticked(sentence: str, key: str) -> str:
 
 
 def bullets(sentences: Sequence[str]) -> str:
-    """Sentences as a list in Markdown, a line for each; one alone is no list."""
+    """Sentences as a list in Markdown, a line for each; a single one as plain text."""
     if len(sentences) == 1:
         return formatting.escape_markdown(sentences[0])
     return "\n".join(f"- {formatting.escape_markdown(each)}" for each in sentences)

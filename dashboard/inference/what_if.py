@@ -27,7 +27,7 @@ Tables = dict[str, pd.DataFrame]
 
 @dataclass(frozen=True)
 class Scenario:
-    """An event on some days ahead of one depot, which is never saved.
+    """A hypothetical event at one depot on some days ahead; never saved.
 
     Attributes:
       depot: depot_id of the depot.

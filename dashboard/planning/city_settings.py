@@ -34,7 +34,7 @@ def by_city(freshness: Freshness) -> dict[str, CitySettings]:
 def save(settings: CitySettings, planner: str) -> None:
     """Saves the settings of a city, without estimated vans; raises as `overrides.save`.
 
-    `settings_id` is of the settings that the planner saw; it is refused if newer ones exist.
+    `settings_id` is of the settings that the planner saw; saving fails if newer ones exist.
     """
     unset: dict[str, None] = {}
     if settings.has_estimated_vans:

@@ -79,7 +79,7 @@ def _broken_rule(typed: str) -> str:
         return "has too many decimals, or is too large. Write a change such as +12.5 %."
     if re.fullmatch(rf"[+\-−]?\s*{FIGURES}", typed):
         return (
-            "is no whole number of orders. Write whole orders, thousands with a comma or "
+            "is not a whole number of orders. Write whole orders, thousands with a comma or "
             "nothing between them: 1,240 or 1240."
         )
     return f"is not a number of orders. {NUMBER_RULE}"
@@ -156,7 +156,7 @@ def preview(
     Args:
       week: The rows of `queries.fleet_week` of one city.
       numbers: From `new_orders`.
-      plan_of: Makes the plan of such rows.
+      plan_of: Makes a plan from rows like `week`.
 
     Returns:
       A row for each changed day: target_on; of the changed depots: orders_before,

@@ -27,7 +27,7 @@ class Cell:
       day_on: A day ahead that is forecast.
       orders: The planned number.
       model_orders: The model's number.
-      override_id: Number of the day's newest override; None without one.
+      override_id: Id of the day's newest override; None without one.
       is_set: Whether the planned number is a planner's.
       is_closed: Whether the depot is closed that day.
     """
@@ -60,7 +60,7 @@ class Change:
 
 
 def range_problems(changes: Sequence[Change]) -> list[str]:
-    """A sentence where a new number is out of range."""
+    """A sentence on the first new number that is out of range; [] if none is."""
     numbers = [each.orders for each in changes if each.orders is not None]
     outside = [number for number in numbers if not 0 <= number <= MAX_ORDERS]
     sentence = "That makes {} orders a day, outside 0 to {:,}. Give the number that you expect."
@@ -94,7 +94,7 @@ def save(statement: str, wrong: Sequence[str], **parameters: Any) -> None:
     """Calls a function that saves a planner's change, unless something is wrong with it.
 
     Raises:
-      BadInputError: something is wrong, with all of it listed; or the function refuses the change.
+      BadInputError: `wrong` is not empty, and is its message; or the function refuses the change.
       DatabaseError: as `database.snapshot`.
     """
     if wrong:

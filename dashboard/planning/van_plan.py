@@ -1,4 +1,4 @@
-"""The plan of the fleet as pages show it, also with changed numbers, and the vans that move."""
+"""The plan of the fleet as pages show it, with or without changes, and transfers of vans."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from forecaster.inference.paths import PathTable
 from pipelines.planning.van_plan import QUANTILES, Plan, Settings, make_plan
 
 POOL = "hired or extra"
-"""Name of the lender of vans that belong to no depot: hired ones, or more than the depots own."""
+"""Lender's name for vans of no depot: hired ones, or a city's vans beyond its depots' own."""
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
@@ -54,7 +54,7 @@ def city_plan(city: str, freshness: Freshness) -> Plan:
 def with_changes(
     week: pd.DataFrame, orders: Mapping[tuple[str, pd.Timestamp], float]
 ) -> pd.DataFrame:
-    """The week with the planned numbers in `orders`, and the model's bands moved to them."""
+    """The week with the planned numbers in `orders`, and the model's quantiles scaled to them."""
     keys = zip(week["depot_id"], week["target_on"], strict=True)
     number_r = np.array([orders.get(key, np.nan) for key in keys], float)
     median_r = week["model_p50"].to_numpy(float)
@@ -62,7 +62,7 @@ def with_changes(
         number_r, median_r, out=np.full_like(number_r, np.nan), where=median_r > 0
     )
     is_models = number_r == week["model_point"].to_numpy(float)
-    # The model's own point moves no quantile, as in `pipelines.schema.planned_orders`.
+    # A number equal to the model's keeps its quantiles, as in `pipelines.schema.planned_orders`.
     ratio_r[is_models] = 1.0
     is_new = ~np.isnan(number_r)
     part_r = np.where(is_models, week["model_part"], number_r)

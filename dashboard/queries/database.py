@@ -37,9 +37,8 @@ OTHER_RELEASE = (
     "different releases. Bring it up to date with `harbor db upgrade`."
 )
 MESSAGES = {
-    "40001": "The replica broke the statement off, because it had to apply a change of the "
-    "main database. Load the page again; if that happens often, set hot_standby_feedback = "
-    "on there.",
+    "40001": "The replica cancelled the statement to apply a change of the main database. "
+    "Load the page again; if that happens often, turn on hot_standby_feedback there.",
     "57014": f"The database needed more than {STATEMENT_SECONDS} seconds for an answer. "
     "Wait until the nightly run is over and load the page again.",
     "42P01": "The database has no tables of this program yet. Make them with "
@@ -103,8 +102,8 @@ def engine() -> sa.Engine:
     url = settings().database_url
     if url is None:
         raise DatabaseError(
-            "HARBOR_DATABASE_URL is not set, and the dashboard has no other way to know where the "
-            "data is. Stop it, and start it with `harbor dashboard`, which does."
+            "HARBOR_DATABASE_URL is not set, so the dashboard cannot find the data. Stop it, and "
+            "start it with `harbor dashboard`, which sets it."
         )
     return _read_only_engine("HARBOR_DATABASE_URL", url)
 
@@ -151,7 +150,7 @@ def _read_only_engine(setting: str, url: SecretStr) -> sa.Engine:
 
 
 def _set_role(link: Any, _: Any) -> None:
-    """Switches to the dashboard's role, which may read and save planners' changes, if permitted.
+    """Switches, if permitted, to the dashboard's role, which may read, and save planners' changes.
 
     The user may own the tables, as in the embedded database; the role drops those rights.
     """
@@ -165,7 +164,7 @@ def _set_role(link: Any, _: Any) -> None:
 def snapshot() -> Iterator[sa.Connection]:
     """A connection whose statements all see one snapshot (REPEATABLE READ).
 
-    It is to the replica if there is one that has every change saved here.
+    It is to the replica if that has every change saved here, else to the main database.
 
     Raises:
       DatabaseError: the database is down, not migrated or too slow; the message has no address.

@@ -28,9 +28,9 @@ class Freshness:
       run_changes: Number of runs and steps ever started, plus the number finished.
       planner_changes: Sum of the highest ids of overrides, settings and decisions.
       is_replica: Whether it was read from the replica, so that results of the replica and of
-        the main database are cached apart.
+        the main database are cached separately.
       late_cities: Cities, and how many of their depots had not reported at forecast time.
-      alarms: Accuracy alarms of the newest nightly run.
+      alarms: Alarms of the newest completed step `accuracy`.
       zones: Time zones, and the number of active depots in each.
       is_demo: Whether the fleet is the invented one of `harbor demo`.
       has_hours: Whether the forecast has hourly shares.
@@ -78,7 +78,7 @@ class Freshness:
 
     @property
     def newest(self) -> date:
-        """The later of the origin and the newest known demand, which is required."""
+        """The later of the origin and the newest day with known demand; requires the latter."""
         assert self.last_on is not None, "requires known demand"
         return max(self.last_on, self.origin_on or self.last_on)
 

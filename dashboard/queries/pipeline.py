@@ -203,7 +203,7 @@ def calendar(freshness: Freshness) -> pd.DataFrame:
     Returns:
       depot_id, name, city, last_on (newest count), states (a list of 28, oldest day first:
       'counted', 'closed', 'before' the first count, 'due' while the count is not due yet,
-      'missing'), missing (number of days), n_missing (number of depots with missing days, while
+      'missing'), missing (number of days), n_missing (number of all depots with missing days;
       at most 60 depots are returned).
     """
     return read(

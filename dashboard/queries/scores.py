@@ -29,8 +29,8 @@ class ScoreFilter:
       live: Whether scores are of live forecasts; else of hindcasts.
       city: Name of the only city; '' for all.
       depot: depot_id of the only depot; '' for all.
-      days_back: Number of days up to the newest scored one.
-      day_on: The only day, with days_back 1, of `accuracy` and `largest_errors`; None for the
+      days_back: Number of days, up to `day_on` or the newest scored day.
+      day_on: The single day of `accuracy` and `largest_errors`, with days_back 1; None for the
         newest.
     """
 
@@ -145,8 +145,8 @@ def accuracy(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
 def _band_coverage(measures: str) -> str:
     """SQL for the coverage of 80 % bands of depots, cities and the fleet, by kind of day.
 
-    A total is scored only if every depot in it has an actual. All depots of a city share the
-    kind of its day; the fleet's is the last in `KINDS_OF_DAYS` among its cities'.
+    A total is scored only if every depot in it has an actual. A day has one kind for all depots
+    of a city; for the fleet, the kind among its cities that comes last in `KINDS_OF_DAYS`.
     """
     return f"""{PUBLISHED}, special as (
     select distinct e.city, day::date as day_on
@@ -301,7 +301,7 @@ def largest_errors(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
       depot_id, name, city, target_on, actual, p10, point, p90 (of the day's last forecast),
       basis, events and holidays (lists, as in `depot_days`); of the day's last override, missing
       without one: override_orders (the planner's number), override_reason and made_by;
-      same_side (of the 7 days before, those with an error in the same direction a day ahead).
+      same_side (how many of the 7 days before had a one-day-ahead error in the same direction).
     """
     return read(
         LARGEST_ERRORS,

@@ -1,6 +1,6 @@
 """The ASGI application: Streamlit, with security headers and a check of web socket origins.
 
-Streamlit's own static files are read here, because a page needs sixty of them or more.
+It serves Streamlit's static files itself, because a page needs sixty of them or more.
 """
 
 import base64
@@ -90,7 +90,7 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handles one request."""
         if scope["type"] == "websocket" and is_foreign(Headers(scope=scope)):
-            # Streamlit would first query an outside service for this machine's address.
+            # Streamlit's own check first queries an outside service for this machine's address.
             await WebSocketClose(POLICY_VIOLATION)(scope, receive, send)
             return
 
@@ -104,7 +104,7 @@ class Guard:
 
 
 def redirect_to_depots(request: Request) -> RedirectResponse:
-    """Leads from `/depots`, the page's name, to its address."""
+    """Redirects `/depots`, as the page is named, to its address."""
     return RedirectResponse(f"depot?{request.url.query}".rstrip("?"))
 
 

@@ -56,7 +56,7 @@ MISSES_NOTE = (
 )
 OCCASION = "Holiday or event"
 MANY_DAYS = 6
-"""Days of the seven before, with an error in one direction, that are named as a cause."""
+"""Fewest of the seven days before with an error in the same direction for a note to say so."""
 
 
 def display(result: pd.DataFrame, *columns: str, **renamed: str) -> pd.DataFrame:
@@ -153,7 +153,7 @@ def depot_links(result: pd.DataFrame, chosen: dict[str, str]) -> list[str]:
 
 
 def why_links(result: pd.DataFrame, since: date) -> list[str]:
-    """Addresses of *Why this forecast* of depot-days; of the depot only for days before `since`."""
+    """Addresses of *Why this forecast* of depot-days; of just the depot's page before `since`."""
     return [
         formatting.why_link(depot, day)
         if day.date() >= since
@@ -165,7 +165,7 @@ def why_links(result: pd.DataFrame, since: date) -> list[str]:
 def day_links(result: pd.DataFrame, newest_on: date, city: str) -> list[str]:
     """Addresses of the accuracy of each day in a city, or in all ('').
 
-    '' for days of which page Accuracy does not offer the day alone, counted back from `newest_on`.
+    '' for days too far before `newest_on` for page Accuracy to offer them as single days.
     """
     place = {"city": city} if city else {}
     ages = (pd.Timestamp(newest_on) - result["target_on"]).dt.days
@@ -194,7 +194,7 @@ def last_day_by_city(scored: pd.DataFrame) -> pd.DataFrame:
 def largest_errors(result: pd.DataFrame) -> pd.DataFrame:
     """Display table of `queries.largest_errors`; without the column Depot if there is no `name`.
 
-    What all depots have on one day explains none of them: it is told above the table.
+    Holidays and events of every depot on one day are left out: they are named above the table.
     """
     notes = formatting.day_notes(result, with_closed=False)
     if len(notes) > 1 and result["target_on"].nunique() == 1:
@@ -232,7 +232,7 @@ def noted(days: pd.DataFrame) -> pd.Series:
 
 
 def noted_before(days: pd.DataFrame, ahead: pd.DataFrame) -> list[str]:
-    """For each day ahead, what was on a week before and, where it differs, a year before.
+    """For each day ahead, holidays and events a week before and, if they differ, a year before.
 
     'Last week: Fair. Last year: no event'; '' for nothing. Both are `queries.depot_days`.
     """
@@ -265,7 +265,7 @@ def past_orders(days: pd.DataFrame) -> pd.DataFrame:
 def past_occasions(days: pd.DataFrame) -> pd.DataFrame:
     """Past holidays and events, consecutive days merged, newest first; `days` as `past_orders`.
 
-    '≥ 7,900': orders of a day of which some depots are missing.
+    '≥ 7,900': orders of a day on which some depots' data is missing.
     """
     special = past_orders(days).query(f"`{OCCASION}` != ''")[::-1]
     is_next = special["Day"].diff().eq(formatting.A_DAY) & special[OCCASION].eq(

@@ -8,7 +8,7 @@ from dashboard.text.brief import VANS, Decision
 from dashboard.text.formatting import plan_link
 
 MAX_DECISIONS, MAX_COVERED, MAX_CITIES = 7, 3, 5
-"""Decisions shown at once: a week of days short of vans; those that are covered; cities named."""
+"""Decisions listed before the rest unfold; those covered by hired vans; cities named."""
 
 
 def brief(
@@ -28,7 +28,7 @@ def brief(
       last_day: Sentence on the accuracy of the last day.
       address: Address of that day's accuracy by depot; '' for none.
       estimated: Cities whose shortages rest on estimated vans.
-      is_current: Whether the forecast is from the newest orders that are due.
+      is_current: Whether the forecast was made from the newest orders that are due.
     """
     left = [each for each in decisions if not each.is_decided]
     decided = [each for each in decisions if each.is_decided]
@@ -63,7 +63,7 @@ def _heading(
 ) -> str:
     decided = f", {n_decided:,} decided" if n_decided else ""
     if not left and not is_current:
-        return "What needs you today is not known yet: the forecast is an old one"
+        return "What needs you today is not known yet: the forecast is out of date"
     if not left:
         shortages = formatting.count(n_decided, "shortage")
         return f"Nothing needs you today{f': {shortages} settled' if n_decided else ''}"

@@ -22,11 +22,11 @@ DayNames = Mapping[pd.Timestamp, str]
 NO_NAMES: Mapping[Any, Any] = {}
 
 SHADES = 10
-"""Shades up to that of a depot's busiest day; style.css has a class for each."""
+"""Number of shades, the darkest for a depot's busiest day; style.css has a class for each."""
 MAX_DEPOTS, MAX_DEPOTS_OF_ONE_CITY = 120, 600
-"""Most depots in the grid of several cities, and of one; browsers are slow with more."""
+"""Maximum depots in the grid of several cities, and of one; browsers are slow with more."""
 MARKS, SHORT = ("status", "is_off", "is_closed", "place"), "Vans short"
-"""Columns of the list of depots without a heading; group heading of its columns of short vans."""
+"""Columns without a heading in the list of depots; the group heading of its shortages of vans."""
 LATE = "Late orders"
 DAY_STATES = {
     "counted": ("■", "data"),
@@ -49,7 +49,7 @@ def fleet_grid(
       depots: As `days_ahead.ranked` returns it, in its order; not empty.
       names: Holidays and events by city and day, shown below the city's totals; those of all
         cities ('') are marked in the column heads.
-      names_before: Those of all these cities 52 weeks before each day.
+      names_before: Holidays and events that all these cities had 52 weeks before.
     """
     n_cities = depots["city"].nunique()
     max_depots = MAX_DEPOTS_OF_ONE_CITY if n_cities == 1 else MAX_DEPOTS
@@ -80,13 +80,13 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
 
     Args:
       depots: `queries.depots`, in the order of the list.
-      numbers: By depot_id, a column per heading, of whole orders, percentages or, if the heading
-        begins with `SHORT`, vans; then `status` (missing data, below the depot's name), `is_off` (whether
-        the last number is marked), `is_closed` (on the first day) and `place`. Empty without a forecast.
+      numbers: Indexed by depot_id. A column per heading: whole orders, percentages or, if it begins
+        with `SHORT`, vans. Then `status` (missing data, below the depot's name), `is_off` (whether the
+        last error is marked), `is_closed` (on the first day) and `place`. Empty without a forecast.
     """
     heads, texts, rows = heads_of(numbers), _listed_texts(numbers), []
     has_cities = depots["city"].nunique() > 1
-    # A phone has them below the depot's name.
+    # Phones show these below the depot's name.
     vans = [head for head in heads if head.startswith(SHORT)]
     css_class = {head: "desk" if head in (*heads[1:2], *vans) else "" for head in heads}
     for depot in depots.to_dict("records"):
@@ -119,7 +119,7 @@ def _lines(head: str) -> str:
 
 
 def heads_of(numbers: pd.DataFrame) -> list[str]:
-    """The headings of the columns of `depots`; the last is that of the last day's error."""
+    """The headings of the columns of `depots`; the last one heads the last day's error."""
     return [str(name) for name in numbers if name not in MARKS]
 
 
@@ -151,7 +151,7 @@ def _late(text: str) -> str:
 
 
 def depot_days(days: pd.DataFrame, depot: Row) -> str:
-    """The days ahead of `queries.depot_days`, with vans, band and events.
+    """The days ahead in `queries.depot_days` as a table, with vans, band and events.
 
     Args:
       days: With allocated and needed (as in `Plan.depots`), moved (`plan_summaries.moved_vans`)
@@ -309,7 +309,7 @@ def is_closed(row: Row) -> bool:
 
 
 def closed_since(row: Row) -> str:
-    """The title of a closed day that a planner had set before it was closed, else ''."""
+    """The title attribute of a closed day that a planner had set before, else ''."""
     if pd.isna(row["overruled_by"]):
         return ""
     return f' title="{escape(_closed_note(row))}"'
@@ -367,7 +367,7 @@ def _day_row(
     if has_year:
         is_known = not pd.isna(row["year_before"])
         year_on = row["year_before_on"]
-        # Its event was in another week, or on another weekday.
+        # Last year the event was in another week, or on another weekday.
         is_moved = is_known and day - year_on != formatting.A_YEAR
         on = formatting.day(year_on, day) if is_moved else ""
         year = formatting.orders(row["year_before"])

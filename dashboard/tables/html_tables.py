@@ -55,7 +55,7 @@ def day_head(
 ) -> str:
     """A day's column head, with its event's name on wide screens, else in a tooltip.
 
-    `is_marked` marks the day in the URL; `link` is the address that the head links to, if any.
+    `is_marked`: the URL selects the day; `link`: the address that the head links to, if any.
     """
     weekday, number, month = formatting.day(day).split(" ")
     mark = ""
@@ -81,7 +81,7 @@ def table(
     into the group 'Test', which is named above its first column. `OUTSIDE` marks numbers.
 
     Args:
-      result: From `display_tables`, or with columns as there.
+      result: A table of `display_tables`, or one with the same columns.
       label: Names the table to a screen reader.
       hidden_on_phones: Columns that a phone has no room for.
       links: By column, the address that each cell links to; '' for none.
@@ -136,7 +136,7 @@ def column(values: pd.Series, name: str) -> list[str]:
 
 
 def head(name: str, before: str) -> str:
-    """A column's heading as HTML, below its group's name ('' for none) where the group changes."""
+    """A heading as HTML, below its group's name unless the heading `before` has the same group."""
     group, _, own = name.rpartition(": ")
     own = own.replace("Off by", "Off\N{NO-BREAK SPACE}by")
     begins = group != before.rpartition(": ")[0]
@@ -159,7 +159,7 @@ def _texts(values: pd.Series, to_text: Callable[[Any], str]) -> list[str]:
 
 
 def _css_class(values: pd.Series, texts: list[str]) -> str:
-    """The CSS class of a column: '' for numbers, aligned right; 'fill' for text, by its length."""
+    """The CSS class of a column: '' for right-aligned numbers; 'fill' for text, and its width."""
     if pd.api.types.is_numeric_dtype(values):
         return ""
     longest = max(map(len, texts), default=0)

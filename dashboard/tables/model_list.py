@@ -31,7 +31,7 @@ def status(
       models: `queries.models`.
       scores: `queries.accuracy` of live forecasts.
       zone: The fleet's zone.
-      occasions: Names of days with holidays and events; those that weigh in few days are told.
+      occasions: Names of holidays and events by day; named if few days are scored.
     """
     newest = max(models.to_dict("records"), key=itemgetter("created_at"))
     outcome = _outcome(newest, zone)
@@ -69,7 +69,7 @@ def _outcome(newest: Mapping[Any, Any], zone: ZoneInfo) -> str:
 
 
 def _tested(scores: Mapping[Any, Any], name: str) -> float:
-    """The MAPE of a model's test in percent, or another's on the same days; NaN if there is none."""
+    """The MAPE in percent of forecaster `name` in a model's test; NaN if there is none."""
     mape = ((scores.get("models") or {}).get(name) or {}).get("mape")
     return math.nan if mape is None else float(mape)
 
@@ -103,7 +103,7 @@ def all_models(
 def decision(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
     """Role, reason and pruning of a row of `queries.models`: 'turned down. It is worse than …'.
 
-    Without the scores of its test, which the table has, and without the reason if it passed.
+    Leaves out the test's scores, which the table has, and the reason if the model passed.
     """
     told, reason = [ROLES[model["role"]]], model["decision_reason"]
     if isinstance(reason, str):

@@ -35,7 +35,7 @@ FORMATS = {
     "day": {"num_format": "ddd d mmm yyyy", "align": "left"},
     "time": {"num_format": "ddd d mmm yyyy hh:mm", "align": "left"},
     "percent": {"num_format": '0.0" %"'},
-    # Values are rounded down and at most 99, so these are the words of pages.
+    # Values are rounded down and at most 99, so that cells read as on the pages.
     "chance": {"num_format": '[>=99]"> 99 %";[<1]"< 1 %";0" %"'},
 }  # fmt: skip
 CITY_COLUMNS = (
@@ -50,7 +50,7 @@ DATA_COLUMNS = (
 CHANCE, TIMES = display_tables.HEADINGS["delivery_probability"], {"Decided at"}
 GRIDS = {
     "Vans": ("allocated", "Each depot's part of its city's vans"),
-    "Short (vans moved)": ("short", "Vans that lack for the need, if they are moved between depots"),
+    "Short (vans moved)": ("short", "Vans short of the need, if vans are moved between depots"),
     "Short (none moved)": (
         "short_alone", "Vans short at each depot for its own service level, if none is moved",
     ),
@@ -190,8 +190,8 @@ def moves(depots: pd.DataFrame) -> pd.DataFrame:
 def grid(depots: pd.DataFrame, column: str) -> pd.DataFrame:
     """A column of `Plan.depots` as depots × days, followed by the totals of each city.
 
-    Whole numbers, rounded after summing (of orders, the planned total); "closed" where a depot
-    is closed, missing where it lacks the day.
+    Whole numbers, rounded after summing (for orders, to the planned total); "closed" where a depot
+    is closed, missing where it has no forecast.
     """
     keys = ["city", "name", "depot_id"]
     wide = depots.pivot_table(column, keys, "target_on", aggfunc="sum")

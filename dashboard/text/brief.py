@@ -1,7 +1,7 @@
 """The morning brief: what to look at today; no I/O.
 
-In order: days short of vans, missing data, holidays and events, large changes of forecasts, and
-decided shortages; each over the whole fleet.
+In this order, each over the whole fleet: days short of vans, missing data, holidays and events,
+large changes of forecasts, and decided shortages.
 """
 
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ from pipelines.planning.words import decision_words, names_of_day
 
 VANS, DATA, EVENT, CHANGE = "Vans", "Data", "Event", "Change"
 MIN_CHANGE = 0.15
-"""Least relative change of a depot's days ahead for it to be listed."""
+"""Smallest relative change of a depot's forecast that is listed."""
 MIN_CHANGED_ORDERS = 20.0
-"""Least change in orders over a depot's days ahead for it to be listed."""
+"""Smallest change of a depot's forecast that is listed, in orders over its days ahead."""
 MAX_CHANGES, MAX_NAMES = 3, 3
 SEVERE_BELOW = 0.5
 """Chance of full delivery below which a day short of vans is severe."""
@@ -38,7 +38,7 @@ class Decision:
       about: Qualifiers joined by ' · ', such as severity and events; '' for none.
       places: The cities concerned, each with its address; the text does not repeat them.
       is_severe: Whether it is marked as urgent.
-      is_decided: Whether it is decided and waits for no help, or today's pace leaves nothing to do.
+      is_decided: Whether it is decided and waits for no help, or the vans suffice at today's pace.
       is_covered: Whether hired vans cover the shortage.
     """
 
@@ -60,7 +60,7 @@ def decisions(
     newest: date,
     zone: ZoneInfo,
 ) -> list[Decision]:
-    """Everything to look at; last the shortages that are decided, but for those that wait for help.
+    """Everything to look at; decided shortages come last, except those that wait for help.
 
     Args:
       plan_days: `Plan.cities` with `plan_summaries.with_pace`.
@@ -96,7 +96,7 @@ def estimated_cities(plan_days: pd.DataFrame, settings: Settings) -> list[str]:
 
 
 def _lacks(days: pd.DataFrame) -> pd.Series:
-    """Whether days of `Plan.cities` are short without hired vans, or settled by hired vans."""
+    """Whether each day of `Plan.cities` is short without hired vans, or was settled by hiring."""
     is_hired = days["is_decided"] & days["extra"].gt(0)
     return days["lacking"].gt(0) | is_hired
 
@@ -109,7 +109,10 @@ def _shortages(
     today: date,
     zone: ZoneInfo,
 ) -> list[Decision]:
-    """One decision per day that is left (today is not, if its pace is slow) and per waiting city."""
+    """One decision per day with an undecided shortage, and per city that waits for help.
+
+    A day whose vans suffice at today's pace counts as decided.
+    """
     found = []
     for key, rows in short.groupby("target_on"):
         day = cast(pd.Timestamp, key)
@@ -129,7 +132,7 @@ def _shortages(
             more.insert(0, f"{n_lacking:,} short at today's pace")
         text = f"{formatting.coming_day(day, today)}: {short_vans}"
         text += f", {plan_summaries.late_in_words(late[day])}" if late[day] else ""
-        # A city that is short at today's pace alone has that number.
+        # A city that is short only at today's pace shows that shortage.
         left = own[lacking[own.index] > 0]
         left = left.assign(short=left["short"].mask(left["short"].eq(0), lacking))
         unlikely = left[left["delivery_probability"].lt(SEVERE_BELOW)]
@@ -191,7 +194,7 @@ def _places(short: pd.DataFrame, day: pd.Timestamp) -> tuple[tuple[str, str], ..
 
 
 def _missing_data(week: pd.DataFrame, today: date, newest: date) -> list[Decision]:
-    """One decision per city and kind of gap; cities with most orders in such depots first."""
+    """One decision per city and kind of gap; cities with most orders at affected depots first."""
     sizes = week.groupby("city")["depot_id"].nunique()
     missing = week[week["is_late"] | week["is_silent"]]
     by_orders = missing.groupby("city")["point"].sum().sort_values(ascending=False)
@@ -246,9 +249,9 @@ def _starting(events: pd.DataFrame, origin: date) -> pd.DataFrame:
 def _events(
     events: pd.DataFrame, week: pd.DataFrame, short: pd.DataFrame
 ) -> list[Decision]:
-    """One decision per event and run of days on which the same number of a city's depots has it.
+    """One decision per event and span of days; a span ends when a city's share of depots changes.
 
-    Events in a city short of vans on one of their days are left out, as the shortage names them.
+    Events that overlap a shortage in their city are left out, as the shortage names them.
     Planned orders are given only for events that all depots of their cities have.
     """
     sizes = week.groupby("city")["depot_id"].nunique()
@@ -327,7 +330,7 @@ def _changes(week: pd.DataFrame) -> list[Decision]:
 def names_of_last_year(
     events: pd.DataFrame, n_cities: int, city: str = ""
 ) -> dict[pd.Timestamp, str]:
-    """As `day_names`, of the days `A_YEAR` before; of several cities only what all of them had."""
+    """`day_names` of `A_YEAR` before each day; for several cities, only what all of them had."""
     in_cities = events.groupby(["day_on", "what"])["city"].transform("nunique")
     of_all = events if city else events[in_cities == n_cities]
     names = day_names(of_all, n_cities, city)

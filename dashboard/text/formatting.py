@@ -31,7 +31,7 @@ NAIVE = "same day last week"
 MODEL_PARTS = {NETWORK: "Recent weeks", POINT_SHIFT: "Shift", CORRECTED: "Newer data"}
 """Plain names of forecast parts that are named after the model's internals."""
 PART_NOTES = {
-    NETWORK: "Recent weeks: what the depot's last weeks change.",
+    NETWORK: "Recent weeks: the effect of the depot's last weeks.",
     POINT_SHIFT: "Shift: a little below the median, which keeps errors in percent small.",
     CORRECTED: "Newer data: orders and events that came after the forecast was made.",
 }
@@ -116,7 +116,7 @@ def days(values: pd.Series) -> pd.Series:
 
 
 def day_range(first: date, last: date, reference: date | None = None) -> str:
-    """'Fri 27 Nov', 'Fri 27 – Sun 29 Nov'; the last day has its year as in `day`."""
+    """'Fri 27 Nov', 'Fri 27 – Sun 29 Nov'; the last day has a year where `day` adds one."""
     if first == last:
         return day(last, reference)
     month = f" {MONTHS[first.month - 1]}" if first.month != last.month else ""
@@ -156,7 +156,7 @@ def plan_link(city: str = "", day: date | None = None, **more: str) -> str:
 
 
 def why_link(depot: str, day: date) -> str:
-    """Address of *Why this forecast* of a depot's day."""
+    """Address of the section *Why this forecast* of a depot's day."""
     return f"{link('depot', depot=depot, why=f'{day:%Y-%m-%d}')}#why-this-forecast"
 
 

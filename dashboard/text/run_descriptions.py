@@ -119,7 +119,7 @@ def runs_table(runs: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
         for row, is_later in zip(nights.to_dict("records"), has_come, strict=True)
     ]
     is_repaired = is_made | (is_done & has_come.astype(bool))
-    # What a night has counted and forecast stands beside its steps.
+    # A night's counts are shown with its steps.
     metrics = nights["metrics"].map(
         lambda each: {name: each[name] for name in each if name not in COUNTED}
     )
@@ -129,7 +129,7 @@ def runs_table(runs: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
 
 
 def last_trouble(runs: pd.DataFrame, nights: pd.DataFrame) -> str:
-    """The last trouble, and the night of the last alarm.
+    """Sentences on the last night with trouble and the last accuracy alarm.
 
     `nights` is the `runs_table` of `runs`. '' if there is neither, or while a night runs.
     """
@@ -193,7 +193,7 @@ def _nights(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def labels(runs: pd.DataFrame) -> dict[str, str]:
-    """Labels of the runs that are no step, for the select box, by run id; nightly runs first."""
+    """Labels for the select box, by run id, of runs that are not steps; nightly runs first."""
     parents = runs[runs["parent_id"].isna()].sort_values(
         "step", key=lambda steps: steps != "nightly", kind="stable"
     )
@@ -234,7 +234,7 @@ def _result(row: Mapping[Any, Any]) -> str:
         metrics["message_for"] = formatting.count(len(lines), "city", "cities")
     if row.get("late"):
         metrics.pop("late_depots", None)
-    # A night shows only the number of alarms; its step accuracy shows their texts.
+    # A night shows only the number of alarms; its step `accuracy` shows their texts.
     if row["step"] == "nightly" and (alarms := metrics.pop("alarms", None)):
         metrics = {"accuracy_alarms": len(alarms)} | metrics
     told = formatting.with_naive_name(describe(metrics))

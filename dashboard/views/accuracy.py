@@ -137,8 +137,8 @@ with st.expander("Days ahead, bands, changed orders, and all measures"):
         table = display_tables.override_accuracy(overridden)
         widgets.small_table(table, "Changed orders", hidden_on_phones=LESS)
     st.caption(
-        "Each depot, day and origin counts once, at every horizon, if both naive forecasts cover it "
-        "too; closed days do not. In bands, events of single depots count as ordinary days. MAPE is the "
+        "The forecasts of all horizons count, where both naive forecasts cover them too; closed days "
+        "do not. For bands, a day with an event at single depots is an ordinary day. MAPE is the "
         "mean of |forecast − actual| ÷ actual over days with orders. WAPE and bias are shares of total volume; bias above zero is too high. "
         f"{formatting.NAIVE.capitalize()} (the seasonal naive) and median of 4 (of the last four same "
         "weekdays) are naive forecasts."
@@ -149,4 +149,4 @@ if len(scored_days) > 1:
     if live:
         other, what = "Hindcast", "made afterwards for past days"
     address = formatting.link("accuracy", **chosen | {"scores": other})
-    widgets.note(other, address, f"Forecasts {what} are scored apart: ")
+    widgets.note(other, address, f"Forecasts {what} are scored separately: ")

@@ -48,7 +48,7 @@ page_head.save_as_excel(
 )
 own = week[week["city"].eq(city) | (not city)]
 
-# Paper has room for the depots alone.
+# Hidden in print, which has room only for the depots.
 with st.container(key="by-day-of-fleet"):
     st.header("By day")
     totals = days_ahead.daily_totals(city, freshness, days_ahead.SPANS[span])
@@ -73,7 +73,7 @@ st.header("By depot")
 names = days_ahead.day_names(city, freshness)
 with st.container(key="grid-legend"):
     shade = "Brighter" if st.context.theme.type == "dark" else "Darker"
-    notes = [f"{shade}: busier, for each depot.", summaries.TOTALS_NOTE]
+    notes = [f"{shade}: a depot's busier days.", summaries.TOTALS_NOTE]
     notes += ["≈: from similar depots."] if own["basis"].eq("cold_start").any() else []
     notes.append(days_ahead.last_week_note(city, own["target_on"], freshness))
     st.caption(" ".join(notes).strip())

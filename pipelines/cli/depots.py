@@ -28,7 +28,7 @@ def list_depots(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Lists every depot with the last day of which its orders are known.
+    """Lists every depot with the newest day of its known orders.
 
     Flags: incomplete (first seen in orders, and described by no depots file), not started (no
     orders yet and no opening day, so that forecasts leave it out), closed (for good) or not
@@ -48,7 +48,7 @@ def list_depots(
     elif depots:
         show_table("Depots", COLUMNS, [_row(depot, today) for depot in depots])
     else:
-        echo("Every depot is described." if incomplete else "There are no depots yet.")
+        echo("No depot is incomplete." if incomplete else "There are no depots yet.")
 
 
 def flags(depot: KnownDepot, today: date) -> list[str]:

@@ -25,7 +25,7 @@ def explain(
 ) -> None:
     """Shows what the forecast of a depot is made of; the parts add up to the number shown.
 
-    Level: a usual day of a week without effects. Network: its share of the correction. Effects
+    Level: a usual day of a week without effects. Network: the part used of its correction. Effects
     multiply, so each percentage is of the sum of the parts above it.
 
     Example: `harbor explain GNT 2026-03-31`
@@ -38,7 +38,7 @@ def explain(
     days = [each for each in shown.days if wanted in (None, each.target_on)]
     if not days:
         raise BadInputError(
-            f"DAY is {wanted}, but the forecast shown is of {shown.days[0].target_on} to "
+            f"DAY is {wanted}, but the forecast shown covers {shown.days[0].target_on} to "
             f"{shown.days[-1].target_on}. Choose one of these days."
         )
     if as_json:

@@ -26,7 +26,7 @@ class SourceSettings(BaseModel):
     pattern: str | None = Field(
         default=None,
         min_length=1,
-        description="Of the names of its files, such as north-*.csv or north/*.csv.",
+        description="Pattern of its file names, such as north-*.csv or north/*.csv.",
     )
     kind: str | None = None
     columns: Mapping[str, str] = Field(default_factory=dict)
@@ -36,12 +36,12 @@ class SourceSettings(BaseModel):
     decimal: Literal[".", ","] | None = None
     id_namespace: str | None = Field(
         default=None,
-        description="In which its order ids are unique; its own name where not given, '' "
-        "for that of files of no source.",
+        description="Namespace in which its order ids are unique; its own name by default, "
+        "'' for that of files without a source.",
     )
     force: bool = Field(
         default=False,
-        description="Takes files also that move many orders or repeat most of their ids.",
+        description="Accepts files even if they move many orders or repeat most ids.",
     )
 
 
@@ -59,14 +59,14 @@ class IngestSettings(BaseSettings):
 
     sources: Mapping[str, SourceSettings] = Field(
         default_factory=dict,
-        description="How the files of each source are written, by the source's name.",
+        description="File format of each source, by its name.",
     )
     settle_seconds: float = Field(
         default=10,
         ge=0,
         le=3600,
-        description="A file in the inbox that changed within this time is waited for, and left "
-        "if it still changes.",
+        description="A file in the inbox that changed within this time is waited for as long "
+        "again, and skipped if it still changes.",
     )
     max_rejected_ratio: Share = Field(
         default=0.5,
@@ -77,7 +77,7 @@ class IngestSettings(BaseSettings):
         ge=0,
         le=MAX_MIB,
         description="Memory of the process that parses files, at least `MIN_PARSER_MIB`; 0: no "
-        "process of its own.",
+        "separate process.",
     )
     max_file_mib: int = Field(
         default=512,
@@ -91,7 +91,7 @@ class IngestSettings(BaseSettings):
     def _enough_for_the_parser(cls, memory_mib: int) -> int:
         if 0 < memory_mib < MIN_PARSER_MIB:
             raise ValueError(
-                f"must be {MIN_PARSER_MIB} or more, or 0 for no process of its own"
+                f"must be {MIN_PARSER_MIB} or more, or 0 for no separate process"
             )
         return memory_mib
 

@@ -13,22 +13,21 @@ class TrainingSettings(BaseSettings):
     horizon: int = Field(default=7, ge=1, le=MAX_HORIZON, description="Days forecast.")
     point: PointFor = Field(
         default=DEFAULT_POINT,
-        description="What the number that is shown and scored is made for: the median is as "
-        "likely too high as too low, mape has the lowest percentage errors, balanced lies "
-        "between.",
+        description="What the forecast that is shown and scored optimises: median is as likely "
+        "too high as too low, mape has the lowest percentage errors, balanced lies between.",
     )
     seed: int = Field(default=0, ge=0, le=2**31 - 1, description="Seed of training.")
     compile_cache_mib: int = Field(
         default=512,
         ge=0,
         le=MAX_MIB,
-        description="Disk for what JAX has compiled on a kind of processor; 0: none kept.",
+        description="Disk for JAX's compilation cache, per type of processor; 0: no cache.",
     )
     coordinator: str | None = Field(
         default=None,
         pattern=r"^.+:\d+$",
-        description="Where the processes that train together meet: host and port of "
-        "process 0. Each runs `harbor train`, on the same database.",
+        description="Host and port of process 0, which coordinates the processes that "
+        "train together. Each runs `harbor train` on the same database.",
     )
     processes: int = Field(
         default=1, ge=1, le=4096, description="Processes that train together."
@@ -37,5 +36,5 @@ class TrainingSettings(BaseSettings):
         default=0,
         ge=0,
         le=4095,
-        description="Which of them this is; 0 alone writes checkpoints, models and runs.",
+        description="Index of this process; only 0 writes checkpoints, models and runs.",
     )

@@ -70,7 +70,7 @@ def evaluation_of(connection: sa.Connection, run_id: int) -> Model | None:
 
 
 def last_champion_trained_through(connection: sa.Connection, day: date) -> Model | None:
-    """The unpruned model that was promoted last, of those trained on no data after a day.
+    """Of the unpruned models trained on no data after a day, the one that was promoted last.
 
     It may differ from the newest champion, which may have been rolled back.
     """
@@ -87,8 +87,8 @@ def servable(connection: sa.Connection, origin: date) -> list[Model]:
     """The models that may make the shown forecast of an origin, first choice first.
 
     The champion, then the former champions, the last one first. Left out are models trained on
-    days after the origin, which were withdrawn since, and former champions trained through the
-    champion's last day or a later one: one of them may have been rolled back.
+    days after the origin, whose data was withdrawn since, and former champions trained through
+    the champion's last day or a later one, as they may have been rolled back.
     """
     newest = champion(connection)
     if newest is None:
@@ -138,7 +138,7 @@ def promote(connection: sa.Connection, version: str, reason: str) -> bool:
         return False
     now = sa.func.clock_timestamp()
     retire = sa.update(models).where(models.c.role == "champion")
-    # A promotion while the clock was ahead would make it the last former champion for long.
+    # A promotion time in the future, by a clock ahead, would rank it first of the former champions.
     promoted_at = sa.func.least(models.c.promoted_at, now)
     connection.execute(retire.values(role="retired", promoted_at=promoted_at))
     set_champion = sa.update(models).where(is_promoted)

@@ -9,7 +9,7 @@ from pipelines.schema import run_lines, runs
 
 
 def write_line(connection: sa.Connection, **columns: Any) -> None:
-    """Writes one event of a run; its `fields` are text, numbers and truth values."""
+    """Writes one event of a run; its `fields` are text, numbers and booleans."""
     connection.execute(sa.insert(run_lines).values(**columns))
 
 

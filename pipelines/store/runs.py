@@ -18,15 +18,15 @@ MESSAGE = "message"
 NOT_SKIPPED = ("running", "done", "failed")
 IS_TOP_LEVEL = runs.c.parent_id.is_(None)
 # Changes of all tables that a nightly run reads; a new table must be added here. Each timestamp
-# is taken after `load_timestamps.block_new_runs`. Versions of events without a file are made by
-# hand; a withdrawal of signals marks its file.
+# is taken after `load_timestamps.block_new_runs`. Versions of events without a file were
+# entered by hand; a withdrawal of signals marks their file.
 CHANGES_OF_DATA = """
     select unnest(array[loaded_at, withdrawn_at]) as changed_at from files
     where kind not in ('orders', 'daily')
     union all select known_at from event_versions where file_id is null
     union all select replayed_at from quarantine
 """
-# Condition on a nightly run's step `demand`, `d`. Once it ended, only other runs count demand.
+# No data is newer than `d`, a night's step `demand`; demand recorded after it is of other runs.
 NO_NEW_DATA = f"""
     not exists (select from ({CHANGES_OF_DATA}) change where changed_at > d.started_at)
     and not exists (select from demand_versions where recorded_at > d.finished_at)
@@ -38,7 +38,7 @@ SET_BACK_SINCE = """
             where later.run_id > d.run_id and later.parent_id is null
               and later.started_at < d.started_at and {brings})
 """
-# The nightly run in progress knows its own data, and a skipped one brought in none.
+# Runs that may have brought in data: a night in progress knows its own, a skipped one has none.
 BROUGHT_IN = "(later.step <> 'nightly' or later.state in ('done', 'failed'))"
 NIGHT_WITHOUT_NEW_DATA = f"""
 select max(n.run_id) from runs n
@@ -71,7 +71,7 @@ from (select run_id, step, origin_on, state, started_at,
 where step = 'nightly'
 """
 
-# Only nights after the origin's last night that reached its forecast.
+# Only nights after the origin's last night that reached the step `forecast`.
 NIGHTS_ENDED_IN_TRAINING = """
 select n.run_id from runs n
 where n.step = 'nightly' and n.origin_on = :origin and n.state = 'failed'
@@ -196,7 +196,7 @@ def night_without_new_data(connection: sa.Connection, origin: date) -> int | Non
     """Id of the newest nightly run done for an origin, if no data has changed since; else None.
 
     A night whose forecast was not published to other systems does not count: it may run again.
-    Nor does any night while a later origin is shown that was published with the clock ahead.
+    None counts while a later origin is shown that was published by a clock that was ahead.
     """
     return connection.scalar(sa.text(NIGHT_WITHOUT_NEW_DATA), {"origin": origin})
 
@@ -226,7 +226,7 @@ def same_training(
 def nights_ended_in_training(
     connection: sa.Connection, origin: date, settings_id: str
 ) -> list[int]:
-    """Ids of an origin's last nightly runs that failed while they trained with these settings."""
+    """Ids of an origin's nights after its last forecast that failed in training with these settings."""
     parameters = {"origin": origin, "settings_id": settings_id}
     rows = connection.execute(sa.text(NIGHTS_ENDED_IN_TRAINING), parameters)
     return [row.run_id for row in rows]

@@ -1,4 +1,4 @@
-"""Statements that count the values that signals lack on the days ahead."""
+"""Statements that count the values missing from signals on the days ahead."""
 
 from dataclasses import dataclass
 from datetime import date, timedelta

@@ -17,9 +17,9 @@ from pipelines.store.versions import append_changes
 ALWAYS = date.min
 """`known_from` of a value that every origin knows."""
 
-# Without `known_from`, a value is known from its arrival; but if its day has passed and nothing
-# was known of it, it is history, known to every origin. The last of several rows of the same
-# value applies.
+# Without `known_from`, a value is known from its arrival; but if its day has passed and no
+# `known_from` but `ALWAYS` is stored for it, it is history, known to every origin. The last of
+# several rows of the same value applies.
 COMPARE = """
 with placed as (
     select signal, coalesce(depot_id, '') as depot_id, coalesce(city, '') as city, day_on,
@@ -49,7 +49,7 @@ left join signal_versions v on v.superseded_at is null and
     (v.signal, v.depot_id, v.city, v.day_on, v.known_from)
     = (s.signal, s.depot_id, s.city, s.day_on, s.known_from)
 left join lateral (
-    -- What was known before it; of a value with its own day, only that value itself.
+    -- The newest value known by then; for a row with a `known_from`, only one with the same.
     select n.value, n.file_id from signal_versions n
     where n.superseded_at is null and not n.withdrawn
       and (n.signal, n.depot_id, n.city, n.day_on)
@@ -93,8 +93,8 @@ def append(
 ) -> int:
     """Appends a version of every value that a file changes, and returns their number.
 
-    The versions become known at `now`, those without `known_from` first to the origin
-    `arrived_on`. Values from later files are superseded too if `replace_later_files`.
+    The versions become known at `now`; the first origin that may see a value without `known_from`
+    is `arrived_on`, or `ALWAYS`. Values from later files are superseded if `replace_later_files`.
     """
     connection = staging.connection
     parameters = {

@@ -202,7 +202,7 @@ def test_nothing_is_shown_to_a_refused_user(log_in, open_page):
     log_in(email="eve@example.com")
     app = open_page("days_ahead")
     assert_no_traceback(app)
-    assert "not among those" in app.error[0].value
+    assert "have no access to these pages" in app.error[0].value
     assert "Greenwich" not in page_text(app)
 
 

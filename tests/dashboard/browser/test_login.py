@@ -68,7 +68,7 @@ def test_only_listed_users_are_admitted_and_overrides_bear_their_names(guarded, 
 
     for stranger in STRANGERS:
         log_in(page, stranger)
-        page.get_by_text("not among those who may see these pages").wait_for()
+        page.get_by_text("have no access to these pages").wait_for()
         assert "Orders up to" not in window.settled()
         page.get_by_role("button", name="Log out").click()
 

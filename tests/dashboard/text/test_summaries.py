@@ -59,7 +59,7 @@ def test_the_parts_of_a_forecast_whose_names_do_not_say_it_are_told():
         {"part": ["level", "network", "point shift"], "orders": [100.0, 4.0, -0.2]}
     )
     usual = "A usual day of the week ahead, and what each part adds or takes."
-    network = "Recent weeks: what the depot's last weeks change."
+    network = "Recent weeks: the effect of the depot's last weeks."
     assert summaries.parts_sentence(parts) == f"{usual} {network}"
     assert summaries.parts_sentence(parts[:1]) == usual
     below = summaries.parts_sentence(parts.assign(orders=[100.0, 0.0, -2.0]))

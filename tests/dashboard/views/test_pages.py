@@ -142,7 +142,7 @@ def test_the_fleet_shows_its_total_and_every_depot_those_with_missing_data_first
         assert name in text
     assert first_of(app, "London").startswith("Poplar missing data after")
     assert app.get("download_button")[0].proto.label == "Save as Excel"
-    assert "Darker: busier" in text
+    assert "Darker: a depot's busier days" in text
     assert "Holidays and events" not in text, "of a year"
     assert 'href="accuracy?period=1"' in text, "yesterday"
     day = formatting.day(seeded.through + timedelta(days=3))
@@ -189,7 +189,7 @@ def first_of(app, city):
 def test_the_grid_names_its_shade_in_the_dark_theme(seeded, open_page, monkeypatch):
     chosen = property(lambda _: StreamlitTheme({"type": "dark"}))
     monkeypatch.setattr(ContextProxy, "theme", chosen)
-    assert "Brighter: busier" in page_text(open_page("days_ahead"))
+    assert "Brighter: a depot's busier days" in page_text(open_page("days_ahead"))
 
 
 def test_without_a_forecast_the_page_says_how_the_champion_makes_one(

@@ -101,7 +101,7 @@ def test_people_see_a_table_of_a_day_or_of_all(fleet, harbor):
         (("A7",), "There is no depot 'A7' among A0, A1."),
         (
             ("A0", "2030-01-01"),
-            "DAY is 2030-01-01, but the forecast shown is of 2024-03-01",
+            "DAY is 2030-01-01, but the forecast shown covers 2024-03-01",
         ),
     ],
 )
