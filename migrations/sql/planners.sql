@@ -72,7 +72,7 @@ begin
         raise exception using errcode = 'HF001', message =
             array_to_string(refusals[1:5], ' ')
             || case when cardinality(refusals) > 5
-                    then format(' So are %s more days.', cardinality(refusals) - 5)
+                    then format(' The same holds for %s more.', cardinality(refusals) - 5)
                     else '' end;
     end if;
 end $$;

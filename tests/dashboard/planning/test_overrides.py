@@ -66,6 +66,10 @@ def test_every_refused_day_is_told_at_once_with_the_depots_name(seeded, tomorrow
         "another day."
     )
     assert not cell("LON-01", tomorrow).is_set
+    gone_by = [Cell(DEPOT, seeded.through - timedelta(n), 1.0, 1.0) for n in range(7)]
+    with pytest.raises(BadInputError, match=r"The same holds for 2 more\.$") as refused:
+        save(5.0, *gone_by)
+    assert str(refused.value).count("is not among the days ahead") == 5
 
 
 def test_the_second_of_two_planners_is_told_of_the_first(tomorrow):
