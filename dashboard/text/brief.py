@@ -109,10 +109,7 @@ def _shortages(
     today: date,
     zone: ZoneInfo,
 ) -> list[Decision]:
-    """One decision per day with an undecided shortage, and per city that waits for help.
-
-    A day whose vans suffice at today's pace counts as decided.
-    """
+    """One decision per day with a shortage left to decide, and per city that waits for help."""
     found = []
     for key, rows in short.groupby("target_on"):
         day = cast(pd.Timestamp, key)
