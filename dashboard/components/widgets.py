@@ -11,10 +11,11 @@ import streamlit as st
 
 from dashboard.charts import forecast_charts
 from dashboard.charts.forecast_charts import Chart
-from dashboard.tables import html_tables
+from dashboard.tables import display_tables, html_tables
 from dashboard.text import formatting
 
 ALL_CITIES, IS_NEW_PAGE = "All cities", "is new page"
+OCCASIONS = "Holidays and events of the last 13 months"
 NOUNS = {"on": "day", "to": "day", "why": "day"}
 """Nouns for the options of URL parameters that are not nouns themselves."""
 MISSING_ENTRY = (Path(__file__).parent / "missing_entry.js").read_text()
@@ -51,6 +52,14 @@ def small_table(
 ) -> None:
     """A small HTML table; arguments as `html_tables.table`."""
     st.html(html_tables.table(table, name, hidden_on_phones, links))
+
+
+def past_occasions(days: pd.DataFrame, *, is_open: bool = False) -> None:
+    """The list `display_tables.past_occasions`, which unfolds, if it has any."""
+    special = display_tables.past_occasions(days)
+    if not special.empty:
+        with st.expander(OCCASIONS, expanded=is_open):
+            small_table(special, "Holidays and events")
 
 
 def cut_notice(number: int, most: int, noun: str = "depots") -> None:

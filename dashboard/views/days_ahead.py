@@ -14,7 +14,7 @@ from dashboard.components import (
     widgets,
 )
 from dashboard.queries.depot import HISTORY_DAYS
-from dashboard.tables import display_tables, workbook
+from dashboard.tables import workbook
 from dashboard.text import formatting, summaries
 
 freshness = queries.freshness()
@@ -52,22 +52,18 @@ own = week[week["city"].eq(city) | (not city)]
 with st.container(key="by-day-of-fleet"):
     st.header("By day")
     totals = days_ahead.daily_totals(city, freshness, days_ahead.SPANS[span])
-    is_long = days_ahead.SPANS[span] == HISTORY_DAYS
-    listed = "" if is_long else "; choose 13 months for a list"
     widgets.chart(
         forecast_charts.daily_totals,
         totals,
         f"Orders per day: the last {span}, and {formatting.next_days(own['target_on'].nunique())} as "
-        f"planned. Triangles: holidays and events{listed}. Paler: days with missing data. Thin lines: "
+        f"planned. Triangles: holidays and events. Paler: days with missing data. Thin lines: "
         "the totals' 80 % bands.",
     )
-    if is_long:
-        special = display_tables.past_occasions(totals)
-        if not special.empty:
-            with st.expander(
-                "Holidays and events of the last 13 months", expanded=True
-            ):
-                widgets.small_table(special, "Holidays and events")
+    if days_ahead.SPANS[span] == HISTORY_DAYS:
+        widgets.past_occasions(totals, is_open=True)
+    else:
+        chosen = st.query_params.to_dict() | {"history": "13 months"}
+        widgets.note(widgets.OCCASIONS, formatting.link("", **chosen) + "#by-day")
 
 st.header("By depot")
 names = days_ahead.day_names(city, freshness)

@@ -109,10 +109,7 @@ with chart:
             "No data for this depot in the last 8 weeks. Load its orders with "
             "`harbor ingest PATH`."
         )
-special = display_tables.past_occasions(every_day)
-if not special.empty:
-    with st.expander("Holidays and events of the last 13 months"):
-        widgets.small_table(special, "Holidays and events")
+widgets.past_occasions(every_day)
 
 scored = st.container()
 if not ahead.empty:

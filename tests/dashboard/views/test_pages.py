@@ -887,6 +887,9 @@ def test_a_depot_whose_orders_were_withdrawn_is_not_told_of_yesterday(
 
 
 def test_days_ahead_has_the_orders_of_past_holidays_and_events(seeded, open_page):
+    short = page_text(open_page("days_ahead", city="London"))
+    link = 'href="?city=London&amp;history=13+months#by-day"'
+    assert f'{link} target="_self">{widgets.OCCASIONS}<' in short
     app = open_page("days_ahead", history="13 months", city="London")
     assert_no_traceback(app)
     text = page_text(app)
