@@ -3,7 +3,7 @@
 It reads no database, no environment variables and no clock. `load` and `forecast` are the entry
 points for notebooks, see `dataframes`. `data` and `inference` need NumPy (`panel_builder` and
 `signal_builder`, which serving does not import, also pandas); `model` needs JAX and is not imported
-by the other two, because the dashboard's host has no JAX. `hours` spreads a day over its hours.
+by the other two, because the dashboard's host has no JAX. `hours` splits a day's orders into hours.
 
 Words
   demand      orders per depot and local day: the target
@@ -18,11 +18,11 @@ Words
   bias        forecast - actual; positive means too high
   level       mean log count of a depot's regular days among the last 28
   log count   log(1 + orders): the unit of the network
-  baseline    forecast from the depot's own weeks, which the network corrects
-  naive       the seasonal naive and the median of four weeks, scored beside every
-              model
+  baseline    forecast from the depot's own past weeks; the network corrects it
+  naive       the seasonal naive and the median of four weeks, scored along with
+              every model
   correction  the network's addition to the baseline, log counts
-  share       of the correction: the fraction of it that is added, 0 (baseline) to 1
+  share       the fraction of the correction that is added, from 0 (baseline) to 1
   residual    actual - baseline, log counts
   spread      mean absolute residual of a depot's regular days among the last 56: the
               unit of its shifts and intervals
@@ -30,16 +30,16 @@ Words
               and in tables for people, the 80 % band
   point       the number that is shown and scored: the median, or a little below it
               to lower percentage errors
-  kind        of a day: `holiday`, `holiday: NAME`, or the kind of an event
+  kind        category of a day: `holiday`, `holiday: NAME`, or the kind of an event
   effect      estimated change of a day's log count due to its kinds and signals
   signal      a numeric known future covariate, such as orders already booked
   future      features of the days ahead that are known at the origin
-  known at    of an event: announced by the origin, and not replaced by then
+  known at    an event is known at an origin if announced and not replaced by then
   lead        days from the announcement of an event to a day of it
-  live        of a forecast: made within 36 hours of the end of its origin
-  hindcast    a forecast made later, from an earlier origin; never live
-  holdout     last days that a fit did not see, on which it is scored and calibrated
-  evaluation  the fit without the validation days; production is the fit on all
+  live        a forecast is live if made within 36 hours of the end of its origin
+  hindcast    a forecast made in retrospect, from a past origin; never live
+  holdout     the last days, hidden from a fit, on which it is scored and calibrated
+  evaluation  the fit without the validation days; production is the fit on all days
   artefact    a fit exported to one file, with everything that serving it needs
   champion    the model whose forecasts are published; a challenger is a newer one
   canary      a challenger's forecast, checked before the model may become champion

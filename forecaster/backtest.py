@@ -70,7 +70,7 @@ class Scores:
       bias: Sum of forecast - actual over the sum of actuals; a fraction, positive is too high.
       mase: Mean absolute error divided by the seasonal naive's on the training days.
       coverage80: Share of actuals within the 80 % interval; a fraction.
-      days: Number of depot-days with orders, over which MAPE is the mean.
+      days: Number of depot-days with orders, over which MAPE is averaged.
     """
 
     mape: float
@@ -89,7 +89,7 @@ class Scores:
         scored: Bool[np.ndarray, "*day"],
         scale: Float[np.ndarray, "*day"],
     ) -> "Scores":
-        """Scores depot-days; coverage is over those with a `band` (low and high bound)."""
+        """Scores depot-days; coverage counts only days with a `band` (low and high bound)."""
         low, high = band
         has_bounds = scored & np.isfinite(low + high)
         return cls(
@@ -130,10 +130,10 @@ def split_holdout(
     stride: int = 1,
     min_train_days: int | None = None,
 ) -> HoldoutSplit:
-    """Holds out the last days, with an origin every `stride` days whose horizon fits inside.
+    """Holds out the last days; origins are `stride` days apart, with horizons inside the holdout.
 
     With a stride above 1, days after the last origin's horizon may be left unscored. At least
-    `min_train_days` days precede the holdout, by default the fewest that training needs.
+    `min_train_days` days precede the holdout, by default the minimum for training.
 
     Raises:
       CutoffError: the holdout is shorter than the horizon, or leaves too few days before it.
@@ -212,7 +212,7 @@ def naive_forecaster(name: str, horizon: int) -> Forecaster:
 def score(
     forecasts: Mapping[str, BacktestForecasts], scale_d: Float[np.ndarray, " depot"]
 ) -> dict[str, Scores]:
-    """Scores every model on the depot-days that all forecast; `scale_d` is from `mase_scale`."""
+    """Scores all models on their `common_days`; `scale_d` is from `mase_scale`."""
     scored = common_days(forecasts)
     scale_odh = np.broadcast_to(scale_d[None, :, None], scored.shape)
     return {

@@ -6,24 +6,24 @@ from typing import Any, Literal, TypeVar
 from forecaster.errors import ConfigError
 
 MIN_CONTEXT = 14
-"""Shortest context, in days."""
+"""Minimum context, in days."""
 MAX_HORIZON = 63
-"""Longest horizon, days."""
+"""Maximum horizon, in days."""
 MIN_TRAINING_DAYS = 14
-"""Fewest days of history that any training needs: two of each weekday."""
+"""Minimum days of history for any training: two of each weekday."""
 HISTORY_STEP_DAYS = 14
-"""Step in which the context of a short history grows, so that array shapes change rarely."""
+"""A short history's context grows in steps of this many days, so array shapes rarely change."""
 PointFor = Literal["median", "balanced", "mape"]
 """Criterion that the point forecast is made for; see `POINT_SHIFTS`."""
 DEFAULT_POINT: PointFor = "balanced"
 POINT_SHIFTS: dict[PointFor, float] = {"median": 0.0, "balanced": 0.2, "mape": 0.75}
-"""κ: the point lies κ · spread² below the median, log counts. A percentage error divides by
+"""κ: the point lies κ · spread² log counts below the median. A percentage error divides by
 the actual, so a low forecast costs less; LAB.md lists the measured gain and cost of each κ."""
 ConfigT = TypeVar("ConfigT", bound="Config")
 
 
 def min_training_days(horizon: int) -> int:
-    """Fewest days of history that training needs: two horizons, at least 14 days."""
+    """Minimum days of history for training: two horizons, rounded up to whole fortnights."""
     return max(
         MIN_TRAINING_DAYS, -(-2 * horizon // HISTORY_STEP_DAYS) * HISTORY_STEP_DAYS
     )
@@ -103,15 +103,15 @@ class TrainConfig(Config):
     """Training settings.
 
     Attributes:
-      epochs: Largest number of passes over every depot's history.
-      most_steps: Largest number of optimiser steps; it limits the passes over a long history.
+      epochs: Maximum number of passes over every depot's history.
+      most_steps: Maximum number of optimiser steps; with a long history there are fewer passes.
       batch_size: Depot windows in one optimiser step.
       members: Networks in the ensemble, whose mean is the forecast.
       learning_rate: Peak rate of AdamW, after warm-up; decays to half of it.
       weight_decay: Weight decay of AdamW.
-      huber_delta: Log counts; below it the loss is squared, above it absolute. A small
-        delta fits nearly the median, which percentage errors reward.
-      average_decay: Decay of the running average of the weights over the steps.
+      huber_delta: Error, in log counts, at which the loss turns from squared to absolute. A
+        small delta fits nearly the median, which percentage errors reward.
+      average_decay: Decay per step of the running average of the weights.
       validation_days: Number of final days held out for calibration and scoring.
       seed: Seed of weights, dropout and the order of windows.
     """

@@ -63,8 +63,8 @@ def forecast(
       events: kind, starts_on, ends_on; optional depot_id, city (neither: everywhere), value,
         known_from. Kind `closed` marks closed days.
       depots: depot_id; optional city, country, subdivision, opened_on, closed_on,
-        closed_weekdays (as "sat,sun"). Public holidays are those of the country;
-        none without a country.
+        closed_weekdays (as "sat,sun"). Public holidays follow from country and subdivision;
+        there are none without a country.
       point: Criterion of the point forecast, see `config.POINT_SHIFTS`.
 
     Returns:
@@ -155,8 +155,8 @@ def _iso_weekdays(text: object) -> list[int]:
     days = [name.strip().lower()[:3] for name in names if name.strip()]
     if unknown := [day for day in days if day not in WEEKDAYS]:
         raise BadInputError(
-            f"closed_weekdays has {shortened_list(unknown)}, which is no weekday. Write it as "
-            "in 'sat,sun'."
+            f"closed_weekdays has {shortened_list(unknown)}, which is no weekday. Write days "
+            "as in 'sat,sun'."
         )
     return [WEEKDAYS.index(day) + 1 for day in days]
 

@@ -4,24 +4,24 @@ HarborError
 ├── BadInputError (ValueError)        an input violates a stated rule
 │   ├── CutoffError                   a cutoff outside the steps observed
 │   ├── ConfigError                   a setting or configuration out of range
-│   └── RefusedFileError              a whole file cannot be read; nothing changed
+│   └── RefusedFileError              a file is refused as a whole; nothing changed
 ├── NothingToDoError                  nothing was done although something was expected
 ├── NoDataError (LookupError)         data that a step needs are missing
 ├── NoModelError (LookupError)        no matching artefact
-├── ArtefactError (ValueError)        an artefact is corrupt, foreign or of another release
+├── ArtefactError (ValueError)        a file is corrupt, no artefact or of another release
 ├── TrainingError (ArithmeticError)   training cannot go on
 ├── DeviceError (RuntimeError)        JAX does not start on this machine
 └── DatabaseError (RuntimeError)      the database cannot be started, reached or used
 
-Form of a message: what is wrong with its value - the rule - what to do. `pipelines.cli`
-alone turns a HarborError into one sentence and an exit code; `dashboard.app` alone
-turns one into a notice. Anything else keeps its traceback.
+Form of a message: what is wrong, with its value - the rule - what to do. Only `pipelines.cli`
+turns a HarborError into one sentence and an exit code; only `dashboard.app` turns one
+into a notice. Any other exception keeps its traceback.
 """
 
 from collections.abc import Iterable
 
 MAX_LISTED = 5
-"""Largest number of names that a message lists; the others are counted."""
+"""Maximum number of names that a message lists; the others are counted."""
 
 
 class HarborError(Exception):
@@ -43,7 +43,7 @@ class ConfigError(BadInputError):
 
 
 class RefusedFileError(BadInputError):
-    """A whole file cannot be read; nothing of it was loaded."""
+    """A file is refused as a whole; nothing was loaded from it."""
 
 
 class NothingToDoError(HarborError):
@@ -61,7 +61,7 @@ class NoModelError(HarborError, LookupError):
 
 
 class ArtefactError(HarborError, ValueError):
-    """An artefact is corrupt, foreign, or of another release."""
+    """A file is corrupt, no artefact, or of another release."""
 
 
 class TrainingError(HarborError, ArithmeticError):

@@ -1,7 +1,7 @@
-"""The naive forecasts scored beside every model: seasonal naive, and median of four weeks.
+"""The naive forecasts scored along with every model: seasonal naive, and median of four weeks.
 
-Promotion compares a challenger with the seasonal naive. Neither is part of a model: the
-network corrects the baseline of `data.baseline`.
+Promotion compares a challenger with the seasonal naive. Neither naive forecast is part of a
+model: the network corrects the baseline of `data.baseline`.
 """
 
 from collections.abc import Callable
@@ -44,7 +44,7 @@ def median4(
 ) -> Float[np.ndarray, "depot horizon"]:
     """Median of the observed days among the last four same weekdays.
 
-    Arguments and errors are those of `seasonal_naive`.
+    Takes the same arguments and raises the same errors as `seasonal_naive`.
 
     Returns:
       Orders per day; the seasonal naive where none of the four was observed.

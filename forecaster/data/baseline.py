@@ -1,14 +1,14 @@
 """The baseline forecast, which the network corrects; all in log counts.
 
 It is a weighted mean (`baseline_without_effects`) of three forecasts from the depot's own weeks:
-the last four same weekdays without their extremes, a level and weekday profile by exponential
-smoothing (Brown, Statistical Forecasting for Inventory Control, 1959), and the last same weekday.
-Levels and profiles of several rates are averaged, each weighted by how well it forecast the depot's
-last weeks (Freund and Schapire, A decision-theoretic generalization of on-line learning, 1997).
-The last same weekday is weighted in the same way, and has little weight unless weeks repeat.
+the mean of the last four same weekdays without their extremes, a level and weekday profile by
+exponential smoothing (Brown, Statistical Forecasting for Inventory Control, 1959), and the last
+same weekday. Levels and profiles are averaged over several smoothing rates, weighted by how well
+each forecast the depot's last weeks (Freund and Schapire, A decision-theoretic generalization of
+on-line learning, 1997). The last same weekday is weighted likewise: little, unless weeks repeat.
 
-Its residuals, actual - baseline, reveal extraordinary days. They use only the trimmed weekday
-mean, forecast one day ahead.
+The residuals (actual - baseline) reveal extraordinary days. In them the baseline is only the
+trimmed weekday mean, forecast one day ahead.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,27 +31,27 @@ from forecaster.data.scaling import (
 from forecaster.data.shapes import DepotTail32, DepotTime32, DepotTimeFlags
 
 TRIMMED_SHARE = 0.3
-"""Share of the trimmed weekday mean when mixed with the smoothed forecast, which has the rest."""
+"""Weight of the trimmed weekday mean; the smoothed forecast has the remaining weight."""
 LAST_WEEK_SHARE = 0.02
-"""Share of the last same weekday if it and the trimmed mean had equal errors in the last weeks."""
+"""Weight of the last same weekday if its errors in the last weeks equal the trimmed mean's."""
 LAST_WEEK_STRENGTH = 20.0
-"""Like `LEVEL_STRENGTH`: fleets on a timetable repeat their weeks, where a mean lags behind."""
+"""As `LEVEL_STRENGTH`, for the last same weekday: a mean lags where a timetable repeats weeks."""
 MAX_RESIDUAL = 1.5
-"""Largest absolute residual in the features, log counts (a factor of 4.5); larger are clipped."""
+"""Residuals in the features are clipped to ± this, log counts (a factor of 4.5)."""
 LARGE_EFFECT = 0.3
-"""Absolute effect, log counts, from which a day is not regular."""
+"""Absolute effect, log counts, at or above which a day is not regular."""
 LEVEL_RATES = (0.02, 0.06, 0.18, 0.45)
-"""Smoothing rates of the level per day."""
+"""Daily smoothing rates of the level."""
 PROFILE_RATES = (0.05, 0.16)
-"""Smoothing rates of the weekday profile per week."""
+"""Weekly smoothing rates of the weekday profile."""
 HEDGE_DAYS = 112
-"""Number of last days whose errors weight the rates."""
+"""Number of last days whose errors determine the weights of the rates."""
 LEVEL_AHEAD = 4
 """Days ahead at which a level's errors are measured: about the middle of a week's forecast."""
 LEVEL_STRENGTH, PROFILE_STRENGTH = 30.0, 120.0
-"""A rate whose error is 1 % above the best weighs up to 18 % (level) or 55 % (profile) less."""
+"""A rate whose error is 1 % above the best has up to 18 % (level) or 55 % (profile) less weight."""
 HEDGE_PRIOR_DAYS = 56
-"""Days of equal errors that the measured errors are mixed with."""
+"""Weight, in days, of the prior that all rates have equal errors."""
 MAX_SPREADS = 3.0
 """Smoothing clips residuals at this many spreads (Gelper, Fried, Croux,
 Robust forecasting with exponential and Holt-Winters smoothing, 2010)."""
@@ -60,11 +60,11 @@ WARMUP_DAYS = 35
 BLOCK_DAYS = 32
 """Days summed by one matrix product; affects the speed only."""
 MIN_WEIGHT = np.float32(1e-30)
-"""Smallest divisor of a weighted mean, so that a mean of no days is 0 and not NaN."""
+"""Minimum divisor of a weighted mean, so that a mean of no days is 0 and not NaN."""
 INFINITE_LOG_COUNT = np.float32(1e6)
 """Larger than any log count; NumPy would warn of invalid values with real infinities."""
 FADED_DAYS = 112
-"""Days after which a day's weight at the fastest of `LEVEL_RATES` falls below `MIN_WEIGHT`."""
+"""Days after which sums count as faded: at the fastest of `LEVEL_RATES`, a weight is then 1e-29."""
 WEEK = 7
 
 
@@ -74,7 +74,7 @@ def baseline_without_effects(
     last_week: Float[ArrayT, "*day"],
     last_week_share: Float[ArrayT, "*day"],
 ) -> Float[ArrayT, "*day"]:
-    """Baseline forecast of days without the effects of their calendar and signals, log counts.
+    """Baseline forecast before the effects of calendar and signals are added; log counts.
 
     Args:
       trimmed: From `trimmed_mean`.
@@ -98,8 +98,8 @@ def trimmed_mean(
 
     Args:
       xp: numpy or jax.numpy.
-      weekdays: Log counts, one array per same weekday: NumPy's reductions are slow over
-        an axis this short.
+      weekdays: Log counts, one array per same weekday, because NumPy's reductions are slow
+        over such a short axis.
       regular: 1.0 where the same weekday is regular; the others are left out.
       level: Forecast where none of the same weekdays is regular.
     """
@@ -126,7 +126,7 @@ def _without_extremes(
     lowest: Float[ArrayT, "*day"],
     level: Float[ArrayT, "*#day"],
 ) -> Float[ArrayT, "*day"]:
-    """Mean of up to four values from their number, sum and extremes; see `trimmed_mean`."""
+    """Mean of up to four values, given their number, sum and extremes; see `trimmed_mean`."""
     has_extremes = (n_valid > 2.5).astype(total.dtype)
     kept = total - has_extremes * (highest + lowest)
     mean = kept / xp.maximum(n_valid - 2 * has_extremes, 1.0)
@@ -240,7 +240,7 @@ def lag(
     first_step: int = 0,
     fill: float = 0,
 ) -> Shaped[np.ndarray, "depot tail"]:
-    """Shifts values to `days` later: each step gets the value of the step `days` before it.
+    """Shifts values by `days`: each step gets the value of the step `days` before it.
 
     The result begins at `first_step`, and is `fill` where the lag reaches before step 0.
     """
@@ -255,8 +255,8 @@ def lag(
 def weekday_profile(residuals: BaselineResiduals) -> DepotTime32:
     """Exponentially weighted mean deviation of each day's weekday from the level.
 
-    The mean includes the day itself, and only regular days. The rates of `PROFILE_RATES` are
-    weighted by their errors on the depot's last regular days.
+    The mean is over regular days, up to and including the day itself. The rates of
+    `PROFILE_RATES` are weighted by their errors on the depot's last regular days.
     """
     regular_dt = residuals.regular_dt.astype(np.float32)
     deviation_dt = residuals.log_dt - residuals.level_dt
@@ -342,7 +342,7 @@ def _hedged(
 ) -> DepotTail32:
     """Mean of several estimates, weighted by their errors on a depot's last regular days.
 
-    All weigh the same where none of the last `HEDGE_DAYS` was regular.
+    All have equal weight where none of the last `HEDGE_DAYS` was regular.
 
     Args:
       estimates: Estimates of each day, which use only the days up to it.
@@ -385,7 +385,7 @@ def _hedge_weights(
 def _levels(
     value_dt: DepotTime32, regular_dt: DepotTimeFlags, first_step: int
 ) -> list[DepotTail32]:
-    """The exponentially weighted mean of regular days at each of `LEVEL_RATES`, 0 without any."""
+    """Exponentially weighted mean of regular days at each of `LEVEL_RATES`; 0 without such days."""
     count_dt = regular_dt.astype(np.float32)
     levels = []
     for rate in LEVEL_RATES:
@@ -435,7 +435,7 @@ def exponentially_weighted_sum(
 
 
 def _clipped(deviation_dt: DepotTime32, residuals: BaselineResiduals) -> DepotTime32:
-    """Clips deviations to ±`MAX_SPREADS` times the spread of the day before."""
+    """Clips deviations to ±`MAX_SPREADS` times the previous day's spread."""
     limit_dt = lag(residuals.spread_dt, 1, fill=DEFAULT_SPREAD)
     limit_dt *= MAX_SPREADS
     # np.clip takes three times as long if the limits are arrays.

@@ -1,7 +1,7 @@
 """The calendar: holidays and events, known in advance.
 
 Depots with the same holidays and events share one row, so that ten thousand depots in
-three cities cost three calendars. Events of single depots are kept day by day.
+three cities cost three calendars. Events of single depots are stored apart, as `OwnDays`.
 """
 
 from dataclasses import dataclass, field, replace
@@ -17,12 +17,12 @@ CLOSED = "closed"
 
 @dataclass(frozen=True)
 class OwnDays:
-    """Days of events of single depots: a row for each depot, day and kind, in this order.
+    """Event days of single depots: one row per depot, day and kind, sorted in this order.
 
     Attributes:
-      depot_r: The depot, by number.
-      step_r: The day.
-      kind_r: The kind of the event, by number.
+      depot_r: Number of the depot.
+      step_r: Step of the day.
+      kind_r: Number of the event's kind.
       value_r: Value of the event announced first, among the depot's own and its shared ones;
         NaN where that event has none.
     """
@@ -48,15 +48,15 @@ class OwnDays:
 
 @dataclass(frozen=True)
 class Calendar:
-    """Kinds of each day: those shared by groups of depots, and those of single depots.
+    """The kinds of each day, for groups of depots that share them and for single depots.
 
     Attributes:
       kinds: Names of the last axis: `holiday`, `holiday: NAME`, and kinds of events.
       active_gtk: Whether a day is of a kind.
       group_d: Row of each depot in `active_gtk`.
       value_gtk: Value of the event; NaN where it has none. None where no event has a value.
-      own: Days of single depots' events, which `active_gtk` lacks: memory grows with these
-        days, and not with the number of depots that have any.
+      own: Days of single depots' events, kept out of `active_gtk` so that memory grows with
+        these days and not with the number of depots that have any.
     """
 
     kinds: tuple[str, ...]
@@ -100,7 +100,7 @@ class Calendar:
     ) -> tuple[str, ...]:
         """Returns the most frequent kinds of day of the first `n_steps`, in the calendar's order.
 
-        They are at most `max_kinds`, each on at least `min_days`.
+        At most `max_kinds` are returned, each on at least `min_days` days.
         """
         active_tk = np.logical_or.reduce(self.active_gtk, axis=0)
         active_tk[self.own.step_r, self.own.kind_r] = True
@@ -113,7 +113,7 @@ class Calendar:
     def share_of_days(self, kind: str, n_steps: int) -> float:
         """Share of the first `n_steps` days that are of a kind.
 
-        Depots that share every event count once together; a depot with own events counts alone.
+        Depots that share all events count as one; a depot with own events counts separately.
         """
         days_g = self.shared_days(kind)[:, :n_steps].sum(axis=1)
         own = self.own.rows(self.own.step_r < n_steps)

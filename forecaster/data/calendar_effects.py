@@ -28,21 +28,21 @@ from forecaster.data.scaling import median_of_known
 from forecaster.data.shapes import DepotTime, DepotTimeFlags
 
 ONLY_CITY_SD_SHARE, DEPOT_SD_SHARE = 0.4, 0.5
-"""Prior standard deviations of deviations, as shares of the fleet effect's: of a fleet's only city,
-and the largest of depots', which are estimated. Those of several cities are estimated, too, up to
-the fleet effect's. A column with `ridge.MIN_OWN_ROWS` days at a sampled depot may exceed the depots'
-share, up to its family's prior."""
+"""Prior standard deviation of a deviation, as a share of the fleet effect's: the value for the only
+city of a fleet, and the limit of the estimate for depots. With several cities it is estimated, with
+the fleet effect's as the limit. For a column with `ridge.MIN_OWN_ROWS` days at a sampled depot, the
+depots' limit is the prior of the column's family."""
 MAX_SAMPLED_DEPOTS = 64
-"""Number of depots from which the prior standard deviations of all depots are estimated."""
+"""Maximum number of depots from which the prior standard deviations are estimated."""
 NEIGHBOUR_WEEKS = 4
-"""Weeks before and after a day; the median of the same weekday in them is its normal level."""
+"""A day's normal level is the median of its weekday in this many weeks before and after it."""
 MAX_FITTED_RESIDUAL = 3.0
-"""Largest absolute deviation from the normal level, log counts; larger ones are clipped."""
+"""Maximum absolute deviation from the normal level, log counts; larger ones are clipped."""
 MIN_NOISE, DEFAULT_NOISE, MIN_NOISE_DAYS = 0.03, 0.3, 7
 """Standard deviation of residuals, log counts: its minimum, and the default with
 fewer than `MIN_NOISE_DAYS` known days."""
 PARTS = 4
-"""Parts of the history; in training, each part has the effects fitted to the parts before it."""
+"""Parts of the history; in training, each part uses effects fitted to the earlier parts."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class CalendarEffects:
 
     Attributes:
       kinds: Kinds of day that have columns.
-      fleet_f: Effects on a depot that has neither effects of its own nor of its city.
+      fleet_f: Effects on a depot that is not in `depot_ids`, in a city not in `cities`.
       cities: Cities with effects of their own.
       city_cf: Effects on a new depot of each city; rows as in `cities`.
       depot_ids: Depots with effects of their own.
@@ -75,7 +75,7 @@ class CalendarEffects:
     def applied(
         self, panel: Panel, columns: EffectColumns
     ) -> Float32[np.ndarray, "depot day"]:
-        """Returns the effect of every day of some columns of a panel; log counts."""
+        """Returns the effect of every day of `columns`, which are the panel's; log counts."""
         effect_df, group_d = self._of_depots(panel), panel.calendar.group_d
         effect_dt = np.zeros((len(group_d), columns.value_gtf.shape[1]), np.float32)
         # One matrix product per calendar.
@@ -110,7 +110,7 @@ class CalendarEffects:
     def sd_of(self, panel: Panel) -> Float32[np.ndarray, "depot time_ahead"]:
         """Returns the standard deviation of the effect of every day, log counts.
 
-        It falls as days with a column are observed; 0 where all columns are 0.
+        It falls as more days with the same columns are observed; 0 where all columns are 0.
         """
         columns, group_d = effect_columns(panel, self.kinds), panel.calendar.group_d
         variance_dt = self._variance(columns.value_gtf)[group_d]
@@ -145,9 +145,9 @@ def forward_chained_calendar_effects(
 ) -> Iterator[tuple[slice, CalendarEffects]]:
     """Yields each part of the history, and the effects fitted to the days before it.
 
-    With effects fitted to the same days, a network would learn to trust effects more than new
-    days justify. Effects fitted to later days too would leak this year's holiday into
-    last year's residual, which serving cannot know.
+    If effects were fitted to the same days, the network would learn to trust effects more than
+    new days justify. If they were also fitted to later days, they would leak this year's holiday
+    into last year's residual, which cannot happen in serving.
     """
     regression = _CalendarRegression.of(panel)
     prior_sds = regression.prior_sds()
@@ -168,9 +168,9 @@ class CalendarResiduals(NamedTuple):
 
 
 def calendar_residuals(panel: Panel, effects: CalendarEffects) -> CalendarResiduals:
-    """Returns the residuals of a panel less the effects that were fitted to it.
+    """Returns a panel's deviations from its normal level, less the effects fitted to them.
 
-    The columns of frequent events are less their neighbours', as the residuals are.
+    Columns of frequent events are also deviations from nearby weeks, see `_less_neighbours`.
     """
     regression = _CalendarRegression.of(panel)
     effect_dt = effects.applied(panel, regression.columns)
@@ -188,11 +188,11 @@ class _PriorSds(NamedTuple):
 
 @dataclass(frozen=True)
 class _CalendarRegression:
-    """Residuals of a panel from its normal level (not from the baseline), and their columns.
+    """Regression of a panel's deviations from its normal level (not the baseline) on columns.
 
     Attributes:
       columns: Effect columns of the days with actuals.
-      residual_dt: Log counts less the median of the same weekday nearby, 0 where not known.
+      residual_dt: Log counts less the same weekday's median in nearby weeks; 0 if not known.
       known_dt: Whether the residual is known.
       excluded_dt: Whether the day is left out of the normal level.
       noise_d: Standard deviation of the residuals of normal days (known and not excluded),
@@ -298,7 +298,7 @@ class _CalendarRegression:
         return np.searchsorted(self._cities, self.panel.cities)
 
     def _cells(self, counted_t: Bool[np.ndarray, " time"]) -> "_Cells":
-        """Averages residuals over a city's depots with one calendar; a depot with own events alone.
+        """Averages residuals over depots of one city and calendar, but not depots with own events.
 
         A day's common effect on these depots is one observation, not one per depot.
         """
@@ -340,7 +340,7 @@ class _CalendarRegression:
         counted_t: Bool[np.ndarray, " time"],
         depots: Int[np.ndarray, " some"],
     ) -> Iterator[Rows]:
-        """Rows of each given depot: days with a column other than 0, less the city's effects."""
+        """Rows of each given depot, less its city's effects: days with a non-zero column."""
         group_d, own = self.panel.calendar.group_d, self.columns.own
         end_d = np.searchsorted(
             own.depot_r, np.arange(self.panel.n_depots), side="right"
@@ -370,7 +370,7 @@ class _Deviations(NamedTuple):
     def fit(
         cls, of_places: Iterable[Rows], prior_sd_f: Float[np.ndarray, " feature"]
     ) -> "_Deviations":
-        """Fits the deviation of each place by itself."""
+        """Fits the deviation of each place separately."""
         mean_nf, variance_nf, seen_nf = [], [], []
         for rows in of_places:
             own = fit_ridge(rows, prior_sd_f)
@@ -384,7 +384,7 @@ class _Deviations(NamedTuple):
 
 
 class _OwnDays(NamedTuple):
-    """Days on which single depots have columns of their own, with all columns of the day."""
+    """Days on which single depots have columns of their own, with the values of all columns."""
 
     depot_n: Int[np.ndarray, " day"]
     step_n: Int[np.ndarray, " day"]
@@ -406,7 +406,7 @@ class _OwnDays(NamedTuple):
 
 @dataclass(frozen=True)
 class _Cells:
-    """Mean residuals of cells (city and calendar) on the days with a column other than 0."""
+    """Mean residuals of cells (city and calendar) on the days with a non-zero column."""
 
     # Number of the city.
     city_r: Int[np.ndarray, " row"]
@@ -424,9 +424,9 @@ class _Cells:
         weight_nt: Float[np.ndarray, "cell time"],
         mean_nt: Float[np.ndarray, "cell time"],
     ) -> "_Cells":
-        """Builds one row per city, calendar and day with a column, merging cells that share both.
+        """Builds one row per city, calendar and day with a column, from one or more cells.
 
-        The weighted mean of rows with equal columns is equivalent to these rows in a regression.
+        In a regression, rows with equal columns are equivalent to their weighted mean.
         """
         places_n2 = np.stack([city_n, group_n], axis=1)
         places_p2, first_p, place_n = np.unique(
@@ -458,7 +458,7 @@ class _Cells:
         return _Cells(*(column[chosen_r] for column in vars(self).values()))
 
     def rows_less(self, effect_f: Float[np.ndarray, " feature"]) -> Rows:
-        """Returns all rows, less the given effects, as one regression."""
+        """Returns all rows as one regression, with the given effects subtracted."""
         rest_r = self.mean_r - self.value_rf @ effect_f
         return Rows(self.value_rf, self.weight_r, rest_r)
 
@@ -475,7 +475,7 @@ class _Cells:
 def _deviations_from_neighbours(
     panel: Panel, excluded_dt: DepotTimeFlags
 ) -> tuple[DepotTime, DepotTimeFlags]:
-    """Log counts less the median of the same weekdays before and after, and whether known.
+    """Log counts less the same weekday's median in nearby weeks, and whether they are known.
 
     The deviation depends on later days: effects may be fitted to it, but no feature may read it.
     """
@@ -494,7 +494,7 @@ def _deviations_from_neighbours(
 def _neighbour_median(
     value_rt: Float32[np.ndarray, "row time"], normal_rt: Bool[np.ndarray, "row time"]
 ) -> tuple[Float32[np.ndarray, "row time"], Bool[np.ndarray, "row time"]]:
-    """Median of the normal same weekdays nearby (0 without any), and whether there is any."""
+    """Median of normal same weekdays in nearby weeks (0 without any), and whether there are any."""
     value_rt = np.where(normal_rt, value_rt, np.float32(np.nan))
     shifted = np.full((2 * NEIGHBOUR_WEEKS, *value_rt.shape), np.nan, np.float32)
     for weeks in range(1, NEIGHBOUR_WEEKS + 1):
@@ -510,7 +510,7 @@ def _less_neighbours(
     excluded_gt: Bool[np.ndarray, "calendar time"],
     normal_dt: DepotTimeFlags,
 ) -> EffectColumns:
-    """Subtracts from each frequent event's column its median on the same weekdays nearby.
+    """Subtracts from each frequent event's column its same-weekday median in nearby weeks.
 
     Days of frequent events are part of the normal level, so a residual reflects the difference
     between the day's column and its neighbours' columns.
@@ -537,7 +537,7 @@ def _less_neighbours(
 def _noise(
     residual_rt: Float[np.ndarray, "row time"], known_rt: Bool[np.ndarray, "row time"]
 ) -> Float[np.ndarray, " row"]:
-    """Root mean square of the known residuals of each row; `DEFAULT_NOISE` with few of them."""
+    """Root mean square of each row's known residuals; `DEFAULT_NOISE` if they are too few."""
     count_r = known_rt.sum(axis=1)
     total_r = np.where(known_rt, residual_rt**2, 0.0).sum(axis=1)
     noise_r = np.sqrt(total_r / np.maximum(count_r, 1))

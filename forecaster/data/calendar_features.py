@@ -32,11 +32,11 @@ HARMONICS = 2
 SEASON_COLUMNS = 2 * HARMONICS
 """Number of leading columns that encode the day of the year."""
 MONTH_COLUMNS = 2 * HARMONICS
-"""Number of columns after them that encode the day of the month."""
+"""Number of columns, after the season's, that encode the day of the month."""
 MIN_SEASON_DAYS, MIN_MONTH_DAYS = 330, 90
 """Days of history needed to separate the day of the year, or of the month, from a trend."""
 HOLIDAY_DECAY_DAYS = 3.0
-"""Days by which the proximity of a holiday falls by the factor e."""
+"""Days over which the proximity of a holiday falls by the factor e."""
 
 
 def calendar_columns(
@@ -47,8 +47,8 @@ def calendar_columns(
     Columns of single depots' events are in `own_columns`.
 
     Args:
-      calendar: Calendar that ends with these days; it may begin earlier.
-      kinds: Kinds with columns: for the day, the day before and the day after.
+      calendar: Calendar that ends with the days `day_t`; it may begin earlier.
+      kinds: Kinds that get columns: for the day, the day before and the day after.
       day_t: Days returned, `datetime64[D]`: the last steps of the calendar.
 
     Returns:

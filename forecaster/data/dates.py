@@ -1,4 +1,4 @@
-"""Weekdays, months and years of many days at once; Python's `date` takes them one by one."""
+"""Weekdays, months and years of many days at once; Python's `date` is a single day."""
 
 import numpy as np
 from jaxtyping import Float, Int, Shaped

@@ -1,9 +1,9 @@
-"""Columns of the calendar whose effects `calendar_effects` estimates: they move the baseline.
+"""Calendar columns whose effects, estimated by `calendar_effects`, are part of the baseline.
 
 Columns that the network reads are in `calendar_features`, whose docstring explains how to add one.
 
-An artefact stores the effects by position, without the names of these columns: a column more or
-less fails only when the artefact forecasts, and a change of order or meaning goes unnoticed. After
+An artefact stores the effects by position, without the names of these columns: an added or removed
+column fails only when the artefact forecasts; a change of order or meaning goes unnoticed. After
 a change of `effect_columns`, or of the constants below that shape its values, raise `SCHEMA` in
 `inference.artefact_file`, so that older artefacts are refused, and rebuild the kept artefact of the
 tests under the new number.
@@ -50,14 +50,14 @@ EVE_COLUMN = "eve of Christmas or New Year"
 BETWEEN_HOLIDAYS_COLUMN = "between Christmas and New Year"
 YEAR_END_SHARE, EVE_SHARE, BETWEEN_SHARE = 1.5, 0.6, 0.4
 """Effect of Christmas and New Year's Day, of their eves, and of the days between, as shares of
-that of any other major holiday."""
+any other major holiday's effect."""
 CLASS, YEAR_END, NAME, EVENT, BESIDE = "class", "year end", "name", "event", "beside"
 FAMILY_PRIOR_SDS = {CLASS: 0.6, YEAR_END: 0.4, NAME: 0.4, EVENT: 0.3, BESIDE: 0.1}
-"""Standard deviation of the effects of each family before any is observed, log counts."""
+"""Prior standard deviation of the effects of each family, log counts."""
 MAJOR_HOLIDAY_MEAN = -0.25
-"""Effect of a major holiday expected before any is observed, log counts."""
+"""Prior mean of the effect of a major holiday, log counts."""
 MAX_EFFECT_KINDS = 64
-"""Most kinds of day with an effect of their own."""
+"""Maximum number of kinds of day with an effect of their own."""
 RARE_SHARE = 0.08
 """Share of days below which an event is rare: its days are left out of the normal level."""
 
@@ -80,8 +80,8 @@ class EffectColumns:
     Attributes:
       kinds: Kinds of day with a column of their own.
       names: Names of the columns, in order.
-      prior_mean_f: Mean of each effect before any is observed, log counts.
-      prior_sd_f: Standard deviation of each effect before any is observed, log counts.
+      prior_mean_f: Prior mean of each effect, log counts.
+      prior_sd_f: Prior standard deviation of each effect, log counts.
       family_f: Index of the family, whose columns share one estimated standard deviation.
       excluded_f: Whether days with the column are left out of the normal level.
       value_gtf: Values of the columns that the depots of a calendar share, by day.
@@ -104,7 +104,7 @@ class EffectColumns:
 
 
 def effect_columns(panel: Panel, kinds: Sequence[str]) -> EffectColumns:
-    """Builds the columns that have effects: of holidays, and of the given kinds of day."""
+    """Builds the columns that have effects: for holidays, and for the given kinds of day."""
     calendar = panel.calendar
     n_groups, n_steps, _ = calendar.active_gtk.shape
     holiday_gt = calendar.shared_days(HOLIDAY)
@@ -162,7 +162,7 @@ def effect_columns(panel: Panel, kinds: Sequence[str]) -> EffectColumns:
 
 
 def _own_columns(calendar: Calendar, names: Sequence[str]) -> OwnColumns:
-    """Columns of single depots' events, on days that are not of the kind for their calendar."""
+    """Columns of single depots' events, on days when their shared calendar lacks that kind."""
     column_k = np.array(
         [names.index(kind) if kind in names else -1 for kind in calendar.kinds], int
     )

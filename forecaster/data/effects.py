@@ -1,7 +1,7 @@
 """Effects on log counts of data known in advance: the calendar, covariates and weekdays.
 
-The calendar's effect includes all its events; on past days also events that were announced late, as
-if they had been known. The effect of covariates uses the values known at the origin: the last axis
+The calendar's effect includes all events; past days include events announced late, as if they had
+been known in advance. The effect of covariates uses the values known at the origin: the last axis
 has one column for each number of days ahead, or a single one without covariates.
 """
 
@@ -35,7 +35,7 @@ from forecaster.data.weekday_prior import (
 class Effects:
     """Fitted effects of the calendar, of signals and values of events, and of the weekday.
 
-    The weekday effects are a prior of the depots' weekday profiles; `of` does not include them.
+    The weekday effects are a prior for the depots' weekday profiles; `of` does not include them.
     """
 
     calendar: CalendarEffects
@@ -70,7 +70,7 @@ def no_effects(panel: Panel) -> Float32[np.ndarray, "depot time_ahead lead"]:
 
 
 def fit_effects(panel: Panel, horizon: int) -> Effects:
-    """Fits the effects to a panel's actuals, each to the residuals that the previous ones leave."""
+    """Fits the effects to a panel's actuals, each to what the previous ones left unexplained."""
     effects = Effects(fit_calendar_effects(panel), no_signals())
     if names := covariate_names(panel):
         residuals = calendar_residuals(panel, effects.calendar)
@@ -81,7 +81,7 @@ def fit_effects(panel: Panel, horizon: int) -> Effects:
 
 
 class ChainedEffects(NamedTuple):
-    """Effects of every day, the calendar's fitted to earlier days only; log counts."""
+    """Effects of every day; the calendar's are fitted to earlier days only. Log counts."""
 
     effect_dtf: Float32[np.ndarray, "depot time_ahead lead"]
     # Standard deviation of the calendar's effect, which falls from part to part.
@@ -91,10 +91,10 @@ class ChainedEffects(NamedTuple):
 def forward_chained_effects(
     effects: Effects, panel: Panel, horizon: int
 ) -> ChainedEffects:
-    """Returns the effects for training and for the baseline's errors of a year.
+    """Returns the effects that training and `inference.baseline_errors` use.
 
-    Only the calendar's effects, which have many columns, are refitted; those of covariates are
-    taken from `effects`.
+    Only the calendar's effects, which have many columns, are refitted; the effects of covariates
+    are taken from `effects`.
     """
     effect_dtf = effects.of(panel, horizon)
     fitted_dt, sd_dt = effects.calendar.of(panel), effects.calendar.sd_of(panel)

@@ -36,11 +36,11 @@ from forecaster.data.weekday_prior import NO_WEEKDAY_PRIOR, WeekdayPrior
 from forecaster.data.yearly_features import yearly_lags
 
 MAX_KINDS = 32
-"""Largest number of kinds of day with features; the most frequent ones are used."""
+"""Maximum number of kinds of day with features; the most frequent ones are used."""
 CALENDAR_REACH = 14
 """Days of calendar read after a day; the proximity of later holidays is negligible."""
 MAX_AGE_DAYS = 364
-"""Largest age, in days; older depots are given this age."""
+"""Cap on a depot's age, in days."""
 NO_EMBEDDINGS: Mapping[str, int] = MappingProxyType({})
 
 
@@ -50,8 +50,8 @@ class Features:
 
     Attributes:
       log_demand_dt: log(1 + orders) less the effects, 0 where not observed.
-      effect_dtf: Effects with the signals as known 1 to H days before, or one column for
-        all, see `Effects.of`; log counts.
+      effect_dtf: Effects as known 1 to H days before, in one column each, or a single
+        column without covariates; see `Effects.of`. Log counts.
       observed_dt: 1.0 where the day was observed.
       regular_dt: 1.0 where the day is regular, see `BaselineResiduals`.
       level_dt: Level, see `scaling.trailing_level`; 0 before a depot's first regular day.
@@ -65,10 +65,10 @@ class Features:
       weekday_profile_dt: Smoothed deviation of the weekday from the level.
       last_week_share_dt: Share of the last same weekday in the baseline.
       yearly_dtf: `DEVIATION_COLUMNS` and `RESIDUAL_COLUMNS` of `yearly_features`.
-      event_response_dtf: Mean residual of the depot on days of the same kinds up to a
-        horizon ago, shrunk towards 0; and log(1 + number of these days).
+      event_response_dtf: Mean residual of the depot on days of the same kinds, at least a
+        horizon earlier, shrunk towards 0; and log(1 + number of these days).
       calendar_gtf: Calendar features, `calendar_features.column_names`.
-      group_d: Calendar of each depot.
+      group_d: Row of each depot's calendar in `calendar_gtf`.
       own: Columns of events of single depots, which `calendar_gtf` lacks.
       embedding_row_d: Row of each depot's embedding, from 1; 0 for a depot without one.
       start_on: Day of step 0.
@@ -111,7 +111,7 @@ class LastDays:
 
     Attributes:
       n_days: Number of days up to the newest origin.
-      n_origins: Number of last days that are origins; features that only days ahead need
+      n_origins: Number of last days that are origins; features needed only for days ahead
         begin at the first origin.
     """
 
@@ -134,8 +134,8 @@ def build_features(
     Args:
       panel: Demand up to the origin and the calendar beyond it.
       kinds: Kinds of day among the features; a kind that the calendar lacks occurs on no day.
-      horizon: Days forecast; a day's event response reads residuals up to `horizon` days
-        before it, where its earliest origin lies.
+      horizon: Days forecast. A day's event response reads only residuals at least `horizon`
+        days before the day, because an origin may be that early.
       embedding_row_of: Row of each depot that has an embedding, from `embedding_rows`.
       city_mean: Mean residuals over all depots of a city, where the panel has only some.
       last_days: Limits the features to the last days, without changing their values; None

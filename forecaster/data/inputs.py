@@ -59,7 +59,7 @@ FUTURE_COLUMNS = (
 """Features of a day ahead that derive from the past, in order. The effect is part of the
 baseline; the column lets the network reduce or increase it."""
 MAX_INPUT_AGE_DAYS = 28
-"""Cap of the age input: an uncapped age grows with time, so that the network would learn the trend
+"""Cap on the age input: an uncapped age grows with time, so that the network would learn the trend
 of a short history from it, and continue that trend."""
 LEVEL_CENTRE, LEVEL_WIDTH = 5.0, 3.0
 """Rough mean and width of log counts, used to scale levels to values near 1."""
@@ -90,7 +90,7 @@ class Windows(NamedTuple):
     weekday_profile: Float[Array, "*batch day"]
     # Share of the last same weekday in the baseline.
     last_week_share: Float[Array, "*batch day"]
-    # Effect with the signals as known 1 to H days before, or one column for all.
+    # Effect as known 1 to H days before, or a single column without covariates.
     effect: Float[Array, "*batch near ahead"]
     recent_residuals: Float[Array, "*batch near recent"]
     yearly: Float[Array, "*batch near yearly"]
@@ -112,7 +112,7 @@ ALL_WINDOW_DAYS = (
 )
 """Inputs of every day of the window."""
 CONTEXT_AND_HORIZON = ("effect", "recent_residuals", "yearly", "event_response")
-"""Inputs of the context days and the days ahead only, with an axis of their own."""
+"""Inputs of the context days and the days ahead only, each with an additional last axis."""
 
 
 def cut_windows(
@@ -127,8 +127,8 @@ def cut_windows(
       features: Features of the whole panel.
       task: Sets C and H.
       depot_b: Depot of each row.
-      last_b: Step of each row's last context day. Days outside the panel are 0, and so
-        not observed.
+      last_b: Step of each row's last context day. Values of days outside the panel are 0,
+        which marks them as not observed.
     """
     reach = lags.LOOKBACK_DAYS
     n_steps = features.log_demand_dt.shape[1]
@@ -215,7 +215,7 @@ def _last_days(
 
 
 def column_names(kinds: Sequence[str]) -> tuple[str, ...]:
-    """Names of the network's input columns: those of `past`, of `future` and of the calendar."""
+    """Names of the network's input columns: first `past`, then `future`, then the calendar."""
     return (*PAST_COLUMNS, *FUTURE_COLUMNS, *calendar_names(kinds))
 
 

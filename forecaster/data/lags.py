@@ -51,9 +51,9 @@ def weekday_lag(step: int, repeat: int) -> int:
 def same_weekdays(
     value: Float[ArrayT, "*batch day"], context: int, horizon: int, origins: slice = ALL
 ) -> Float[ArrayT, "*batch origin {min(horizon,7)} 4"]:
-    """Returns the values of the last four same weekdays of every target, from some origins.
+    """Returns the values of every target's last four same weekdays up to each of some origins.
 
-    Targets after the first week have the same values as the first, see `of_every_week`.
+    Targets after the first week have the same values as in that week, see `of_every_week`.
 
     Args:
       value: [..., P] with P = LOOKBACK_DAYS + context + horizon; the last `horizon` days
@@ -73,7 +73,7 @@ def same_weekdays(
 def of_every_week(
     value: Float[ArrayT, "*batch weekday feature"], horizon: int
 ) -> Float[ArrayT, "*batch {horizon} feature"]:
-    """Repeats the values of the first week of targets, [..., min(H, 7), F], for all H."""
+    """Repeats the values of the first week of targets, [..., min(H, 7), F], for all H days."""
     return value if horizon <= 7 else value[..., np.arange(horizon) % 7, :]
 
 

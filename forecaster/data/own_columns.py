@@ -1,6 +1,6 @@
 """Calendar columns of events of single depots, day by day.
 
-They complete the columns of `calendar_features`, which depots with one calendar share.
+They add to the columns of `calendar_features`, which all depots with one calendar share.
 """
 
 from collections.abc import Sequence
@@ -17,10 +17,10 @@ class OwnColumns:
     """Values of single depots' columns on single days, depots in order.
 
     Attributes:
-      depot_r: The depot.
-      step_r: The day.
-      column_r: The column.
-      value_r: Its value.
+      depot_r: Number of the depot.
+      step_r: Step of the day.
+      column_r: Number of the column.
+      value_r: Value of the column.
     """
 
     depot_r: Int[np.ndarray, " row"]
@@ -65,7 +65,7 @@ def own_columns(
     """Columns of single depots' events: of the day, the day before and the day after.
 
     Args:
-      calendar: Calendar that ends with these days; it may begin earlier.
+      calendar: Calendar that ends with the returned days; it may begin earlier.
       kinds: Kinds with columns.
       names: Names of the columns, from `calendar_features.column_names`.
       days: Number of last days returned; their steps count from the first of them.

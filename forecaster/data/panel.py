@@ -23,10 +23,10 @@ class Panel:
       demand_dt: Orders per day, NaN where not observed or closed.
       closed_dt: Days known to be closed; reaches past the last step of `demand_dt` by
         the days ahead.
-      calendar: Holidays and events of the same steps as `closed_dt`.
+      calendar: Holidays and events for the same steps as `closed_dt`.
       source: Builds `closed_dt` and `calendar` as known at an earlier origin; None where no
         event was announced or changed within the panel.
-      signals: Numbers known in advance, of the same steps as `closed_dt`; None where the
+      signals: Numbers known in advance, for the same steps as `closed_dt`; None where the
         fleet has none.
     """
 

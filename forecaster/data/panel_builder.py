@@ -160,7 +160,7 @@ def build_panel(
         marks closed days; events not known at `through` are left out.
       holidays: country, subdivision, day_on, name.
       through: The origin: the last day with actuals in the panel.
-      ahead: Days after it whose calendar is needed.
+      ahead: Number of days after `through` whose calendar is needed.
       signals: Rows for `signal_builder.known_signals`; None if the fleet has none.
 
     Raises:
@@ -302,7 +302,7 @@ def build_calendar(
 def _days_of_events(
     events: pd.DataFrame, kinds: Sequence[str], start_on: date, n_steps: int
 ) -> pd.DataFrame:
-    """Days of each event within the steps, with order (of the event), step and kind (number)."""
+    """One row per event and day within the steps; `order` and `kind` are numbers."""
     ranges = [
         step_range(first, last, start_on, n_steps)
         for first, last in zip(events["starts_on"], events["ends_on"], strict=True)
@@ -349,7 +349,7 @@ def _own_days(
 
 
 def _in_order(events: pd.DataFrame) -> pd.DataFrame:
-    """Sorts events by announcement, undated ones first; of equal ones, larger values first."""
+    """Sorts events by announcement day, undated first, then by value, largest first."""
     days = pd.to_datetime(events["known_from"])
     ordered = events.assign(announced=days, value=events["value"].astype(float))
     by_value = ordered.sort_values("value", ascending=False)
@@ -370,7 +370,7 @@ def step_of(day: DayLike, start_on: date) -> int:
 
 
 def _kind_of_holiday(name: str) -> str:
-    """Kind of a named holiday: the same whether its date was announced or estimated."""
+    """Kind of a named holiday, which does not depend on whether its date is still an estimate."""
     name = name.replace(" (estimated)", "").replace(", estimated)", ")")
     return NAMED_HOLIDAY + name
 
@@ -382,7 +382,7 @@ def _mark_holidays(
     holidays: pd.DataFrame,
     start_on: date,
 ) -> None:
-    """Marks the holidays of each calendar's country and subdivision in place."""
+    """Marks, in place, the holidays of each calendar's country and subdivision."""
     rows_of = defaultdict(list)
     for row, (country, subdivision, *_) in enumerate(groups):
         for place in {(country, ""), (country, subdivision)}:

@@ -14,7 +14,7 @@ def holidays_of(
 
     Args:
       country: ISO 3166 code.
-      subdivision: Code of a part of it; empty for the whole country.
+      subdivision: Code of a part of the country; empty for the whole country.
       years: Years covered.
       warn: Called with country and subdivision where the library does not list them; a
         subdivision then gets its country's holidays, and a country none.

@@ -29,9 +29,9 @@ AUTOCORRELATION_DAYS = 182
 CITY_MEAN_DAYS = 3
 """Days of the moving mean of a city's residuals."""
 MAX_CITY_SPREADS = 4.0
-"""Largest absolute residual in a city's mean, in spreads; larger ones are clipped."""
+"""Maximum absolute residual in a city's mean, in spreads; larger ones are clipped."""
 NAMED_WEIGHT = 3.0
-"""Weight of a named holiday's own history relative to that of all holidays."""
+"""Weight of a named holiday's own history relative to the history of all holidays."""
 
 
 @dataclass
@@ -127,8 +127,8 @@ def event_response(
       residuals: Residuals of the depots.
       calendar: Calendar of the same days.
       kinds: Kinds of day that have a response.
-      horizon: Days forecast; a day's history ends `horizon` days before it, where its
-        earliest origin lies.
+      horizon: Days forecast. A day's history ends `horizon` days before the day, because an
+        origin may be that early.
       first_step: First step returned.
     """
     since = max(0, first_step - horizon - EVENT_RESPONSE_DAYS)
@@ -159,7 +159,7 @@ def event_response(
 def _past_sum(
     value_dt: Shaped[np.ndarray, "depot time"], horizon: int, first_step: int
 ) -> DepotTail32:
-    """Sum over `EVENT_RESPONSE_DAYS` up to `horizon` days before each day."""
+    """Sum over the `EVENT_RESPONSE_DAYS` that end `horizon` days before each day."""
     past_dt = value_dt[:, : value_dt.shape[1] - horizon]
     summed_dt = trailing_sum(past_dt, EVENT_RESPONSE_DAYS, max(0, first_step - horizon))
     padding = ((0, 0), (max(0, horizon - first_step), 0))

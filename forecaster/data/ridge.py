@@ -1,4 +1,4 @@
-"""Ridge regression; prior standard deviations are estimated from the data (empirical Bayes)."""
+"""Ridge regression whose prior standard deviations are estimated from data (empirical Bayes)."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 
 EM_STEPS = 4
 MIN_OWN_ROWS = 8
-"""Fewest rows in one regression for a column to have a standard deviation of its own."""
+"""Minimum rows in one regression for a column to have a standard deviation of its own."""
 PRIOR_COLUMNS = 0.5
 """Weight of the given standard deviations, as a number of fitted columns."""
 
@@ -54,11 +54,11 @@ def estimate_prior_sds(
     Args:
       regressions: Regressions on the same columns; one in which a column is always 0 does
         not inform that column's standard deviation.
-      prior_f: Standard deviations before any data, which are also the largest returned,
-        so that one odd day does not widen its whole family.
+      prior_f: Standard deviations before any data. They are also the upper limits, so that
+        one odd day does not widen its whole family.
       family_f: Columns of one family share their standard deviation.
-      own_most_f: Largest standard deviation of a column with one of its own, which needs
-        `MIN_OWN_ROWS` rows in a regression; None gives every column its family's.
+      own_most_f: Upper limits for columns with `MIN_OWN_ROWS` rows in a regression, which get
+        a standard deviation of their own; None gives every column its family's.
     """
     most_f = prior_f
     n_rows_pf = np.stack([(rows.value_rf != 0).sum(axis=0) for rows in regressions])

@@ -28,7 +28,7 @@ class BatchRows(NamedTuple):
 def epoch_rows(
     features: Features, task: TaskConfig, batch_size: int, seed: int, epoch: int
 ) -> Iterator[BatchRows]:
-    """Yields about one pass over every depot's history, in windows at random days.
+    """Yields the batches of about one pass over every depot's history; windows end on random days.
 
     The number of a depot's windows is proportional to its days since the first observed
     day. Epochs count from 0.
@@ -56,7 +56,7 @@ def volume_weights(features: Features) -> Float32[np.ndarray, " depot"]:
 
 
 def even_batch_size(features: Features, task: TaskConfig, most: int) -> int:
-    """Windows per step, at most `most`, for few steps per epoch and little padding.
+    """Windows per step, at most `most`, chosen for few steps per epoch and little padding.
 
     Returns:
       A multiple of `ROUNDED_WINDOWS`, so that a growing fleet rarely changes the shapes
@@ -82,7 +82,7 @@ def _windows_of_depots(
 
 
 def _days(features: Features) -> Int[np.ndarray, " depot"]:
-    """Days of each depot from its first observed one on."""
+    """Number of days of each depot, counted from its first observed day."""
     return np.asarray((features.age_dt[:, : features.n_steps] > 0).sum(axis=1))
 
 

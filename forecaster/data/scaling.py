@@ -17,7 +17,7 @@ SPREAD_DAYS = 56
 DEFAULT_SPREAD = 0.2
 """Spread of a depot without residuals, log counts."""
 MIN_SPREAD = 0.02
-"""Smallest spread, log counts."""
+"""Minimum spread, log counts."""
 
 
 def trailing_level(log_demand_dt: DepotTime, regular_dt: DepotTimeFlags) -> DepotTime32:
@@ -28,7 +28,7 @@ def trailing_level(log_demand_dt: DepotTime, regular_dt: DepotTimeFlags) -> Depo
       regular_dt: Whether the day is regular: observed, and not a public holiday.
 
     Returns:
-      After 28 days without a regular one the last level holds; NaN before the first
+      After 28 days without a regular day the last level is kept; NaN before the first
       regular day.
     """
     mean_dt = trailing_mean(log_demand_dt, regular_dt, LEVEL_DAYS)
@@ -44,7 +44,7 @@ def trailing_spread(residual_dt: DepotTime, valid_dt: DepotTimeFlags) -> DepotTi
 
     Returns:
       Log counts, at least 0.02. After 56 days without a valid residual the last spread
-      holds; 0.2 before the first.
+      is kept; 0.2 before the first.
     """
     mean_dt = carry_forward(trailing_mean(np.abs(residual_dt), valid_dt, SPREAD_DAYS))
     spread_dt = mean_dt.astype(np.float32)
@@ -57,7 +57,7 @@ def trailing_mean(
 ) -> Float[np.ndarray, "depot tail"]:
     """Mean of the valid values of the last `days` days, NaN where there is none.
 
-    Values are finite also where they are not valid; the means begin with `first_step`.
+    Values must be finite even where they are not valid; the means begin with `first_step`.
     """
     total_dt = trailing_sum(value_dt * valid_dt, days, first_step)
     count_dt = trailing_sum(valid_dt, days, first_step)
@@ -83,7 +83,7 @@ def trailing_sum(
 ) -> Shaped[np.ndarray, "depot tail"]:
     """Sum over the `days` days up to and including each day from `first_step` on.
 
-    Flags are counted in int16, which takes half the memory. The sum is built from sums over
+    Flags are counted in int16, to save memory. The sum is built from sums over
     1, 2, 4, … days: this keeps float32 exact to its last digits, whereas a difference of
     cumulative sums would need float64 and three times as long.
     """

@@ -30,7 +30,7 @@ def known_signals(
       ahead: Number of steps after it.
 
     Returns:
-      None where nothing was known of these depots and days.
+      None if no value for these depots and days was known.
     """
     depot_ids, cities = pd.Index(depots["depot_id"]), pd.Index(depots["city"].unique())
     rows = signals.assign(

@@ -1,7 +1,7 @@
 """Effects of covariates known in advance: signals, and values of events.
 
 A covariate enters as its deviation from the median of the depot's last four same weekdays,
-each as known the same number of days ahead, divided by the depot's own spread: neither its
+each as known the same number of days ahead, divided by the depot's own spread: neither the
 unit nor the depot's size matters, and orders booked a week ahead are never compared with
 those booked a day ahead. A regression over all depots then gives each covariate a coefficient
 for each number of days ahead; a covariate that explains nothing is shrunk to nearly nothing
@@ -29,9 +29,9 @@ N_PAST_WEEKDAYS = 4
 WEEKDAY_MEDIAN_DAYS = 7 * N_PAST_WEEKDAYS
 """Number of days before a day that its deviation reads."""
 MIN_DAYS = 14
-"""Fewest days with a covariate for a depot to have its own spread of it."""
+"""Minimum days with a covariate for a depot to have a spread of its own."""
 MAX_DEVIATION_SPREADS = 4.0
-"""Largest absolute deviation, in spreads; larger ones, too rare to learn from, are clipped."""
+"""Maximum absolute deviation, in spreads; larger ones, too rare to learn from, are clipped."""
 ERROR_CORRELATION = 0.3
 """Assumed correlation of the errors of two depots on one day."""
 
@@ -43,7 +43,7 @@ class SignalEffects:
     Attributes:
       names: Covariates.
       coefficient_hk: Log counts per spread.
-      centre_k: Mean of each covariate, for event values without an earlier same weekday.
+      centre_k: Mean of each covariate, used where an event's earlier same weekdays have no value.
       scale_hk: Spread for a depot without one of its own.
       depot_ids: Depots with spreads of their own.
       scale_hdk: Spread of each covariate at each of `depot_ids`.
@@ -72,7 +72,7 @@ class SignalEffects:
     def _scaled(
         self, panel: Panel, days: int
     ) -> Float[np.ndarray, "covariate depot time_ahead"]:
-        """Deviations of the covariates in spreads of each depot."""
+        """Deviations of the covariates, in units of each depot's spread."""
         row_of = {depot: row for row, depot in enumerate(self.depot_ids)}
         own_dk, any_k = self.scale_hdk[days - 1], self.scale_hk[days - 1]
         scale_dk = np.array(
@@ -221,7 +221,7 @@ def _fit(
 def _scales(
     deviation_kdt: Float[np.ndarray, "covariate depot time"],
 ) -> tuple[Float[np.ndarray, "depot covariate"], Float[np.ndarray, " covariate"]]:
-    """Root mean square deviation of each depot, and the median over depots; 1 without any."""
+    """Root mean square deviation of each depot, and the median over depots; 1 without data."""
     count_kd = np.isfinite(deviation_kdt).sum(axis=2)
     total_kd = np.nansum(deviation_kdt**2, axis=2)
     own_kd = np.sqrt(total_kd / np.maximum(count_kd, 1))

@@ -1,7 +1,7 @@
 """Signals: numbers known in advance of a day, such as the orders already booked for it.
 
-Values known a week ahead are stored beside those known a day ahead, so that no origin of the
-history sees a number that became known after it.
+A day's values known a week ahead and a day ahead are both stored, so that no past origin sees a
+number that became known after it.
 """
 
 from collections.abc import Sequence
@@ -21,10 +21,10 @@ class SignalValues:
     Attributes:
       signal_r: Position of the signal in the names.
       place_r: A depot or a city, by number.
-      step_r: The day.
+      step_r: Step of the day.
       known_r: First origin that knows the value, as a step; may lie before step 0.
       until_r: First origin for which another value has replaced it.
-      value_r: The number itself, in the unit of the files.
+      value_r: The value, in the unit of the files that it was loaded from.
     """
 
     signal_r: Int[np.ndarray, " row"]
@@ -46,7 +46,7 @@ class Signals:
 
     Attributes:
       names: Signals, in the order of the first axis.
-      n_steps: Number of steps, those after the origin included.
+      n_steps: Number of steps, including those after the origin.
       n_places: Number of places.
       place_dp: Places of the depot and of its city, whose value is used where the depot has
         none of its own; `n_places` for a place without values.
@@ -62,8 +62,8 @@ class Signals:
     def known_ahead(self, days: int) -> Float32[np.ndarray, "signal depot time"]:
         """Returns the value of each day as known `days` days before it; NaN where unknown.
 
-        Days ahead have only values known by the panel's origin. In a panel as of an origin, a
-        forecast of step `origin + h` may therefore read that step of `known_ahead(h)`.
+        Days ahead have only values known by the panel's origin. A forecast of step `origin + h`
+        from a panel as of that origin may therefore read that step of `known_ahead(h)`.
         """
         values = self.values
         origin_r = values.step_r - days

@@ -1,7 +1,7 @@
 """The weekday pattern of the fleet, towards which the depots' patterns are shrunk.
 
 A depot's pattern is the mean of its last weeks, and partly chance if the depot is young or noisy.
-Each pattern is shrunk by the share of chance in its distance from the fleet's (empirical
+It is shrunk by the share of its distance from the fleet's that chance explains (empirical
 Bayes; Efron and Morris, Stein's estimation rule and its competitors, 1973). A pattern far
 from the fleet's is hardly shrunk (Efron and Morris, Limiting the risk of Bayes estimators, 1972).
 """
@@ -26,15 +26,15 @@ from forecaster.data.scaling import LEVEL_DAYS, trailing_sum
 from forecaster.data.shapes import DepotTime32
 
 MIN_DEPOTS = 4
-"""Fewest depots to fit a pattern to, each with 14 regular days in the last four weeks."""
+"""Minimum depots to fit a pattern to, each with at least 14 regular days in the last 28."""
 MAX_WEEKS = 20
-"""Approximate largest number of weeks that a smoothed profile averages."""
+"""Approximate maximum number of weeks that a smoothed profile averages."""
 PRIOR_DAYS = 7
 """Weight, in days, of the depot's spread in the estimate of its noise."""
 NO_SD = 1e3
-"""Standard deviation without a prior, log counts: so large that nothing is shrunk."""
+"""Standard deviation that stands for no prior, log counts: so large that nothing is shrunk."""
 MIN_SD = 0.01
-"""Smallest standard deviation of depots around the fleet's pattern, log counts."""
+"""Minimum standard deviation of depots around the fleet's pattern, log counts."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class WeekdayPrior:
         residuals: BaselineResiduals,
         weekday_t: Int[np.ndarray, " time"],
     ) -> tuple[DepotTime32, DepotTime32]:
-        """Profile less pattern, centred over 28 days, and the mean square of that over 28 days."""
+        """Profile less pattern, centred over 28 days, and its mean square over 28 days."""
         difference_dt = profile_dt - self.pattern_w[weekday_t]
         regular_dt = residuals.regular_dt.astype(np.float32)
         days_dt = np.maximum(trailing_sum(regular_dt, LEVEL_DAYS, 0), 1)
@@ -120,7 +120,7 @@ def fit_weekday_prior(
 
 
 def profile_noise(residuals: BaselineResiduals) -> DepotTime32:
-    """Variance of a profile due to chance, as of each day; squared log counts.
+    """Variance of each day's profile due to chance; squared log counts.
 
     It is a day's variance, estimated from differences of successive residuals (von Neumann,
     Distribution of the ratio of the mean square successive difference to the variance, 1941),

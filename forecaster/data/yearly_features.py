@@ -24,13 +24,13 @@ RESIDUAL_COLUMNS = (
     "the smaller residual of one and two years ago, where their signs agree",
 )
 SHORTEST_YEAR, LONGEST_YEAR = 330, 390
-"""Days between a movable holiday and the same one a year before, at least and at most."""
+"""Minimum and maximum days from a movable holiday to the same one a year later."""
 LONGEST_LAG = 2 * LONGEST_YEAR + 20
-"""Days before a window that its yearly features can read."""
+"""Maximum number of days before a window that its yearly features read."""
 HOLIDAY_REACH = 2
-"""Days before and after a holiday that are matched with it."""
+"""Days before and after a holiday that are matched along with it."""
 EXCESS_SPREADS = 2.0
-"""Number of spreads by which the excess of a residual is reduced."""
+"""Spreads that are subtracted from an absolute residual to give its excess."""
 
 
 def yearly_lags(
@@ -81,7 +81,7 @@ def _at(
     source_dt: Int[np.ndarray, "depot tail"],
     value_dt: Shaped[np.ndarray, "depot time"],
 ) -> Shaped[np.ndarray, "depot tail"]:
-    """Values at the source steps; 0 or False where they are negative."""
+    """Values at the source steps; 0 or False where the step is negative."""
     taken_dt = np.take_along_axis(value_dt, np.maximum(source_dt, 0), axis=1)
     return np.where(source_dt >= 0, taken_dt, value_dt.dtype.type(0))
 

@@ -1,12 +1,12 @@
 """Share of each hour in a day's orders, estimated from the hours of past days.
 
-Counts of eight weeks are shrunk from the depot towards its city, and from the city towards the
-fleet, by a Dirichlet-multinomial: a prior share weighs as much as `concentration` orders, estimated
-from how far the rows deviate from their prior beyond chance. The weekdays are split into two groups
-with different shapes, such as working days and weekend, and each is shrunk towards its group.
+A depot's counts of eight weeks are shrunk towards its city's, and a city's towards the fleet's, by
+a Dirichlet-multinomial: the prior weighs as much as `concentration` orders, a number estimated from
+how far the counts deviate from the prior beyond chance. The weekdays are split into two groups with
+different shapes, such as working days and weekend; each weekday is shrunk towards its group.
 
-A special day (a holiday or a rare event) takes the shape of its own past days, as a change from the
-weekday whose shape fits them best; the change is the same at all depots.
+A special day (a holiday or a rare event) takes the shape of past days of its kind, expressed as a
+ratio to the weekday whose shape fits them best; the ratio is the same at all depots.
 """
 
 from collections.abc import Collection, Sequence
@@ -28,7 +28,7 @@ MAX_SPECIAL_SHARE = 0.08
 SPECIAL_HISTORY_DAYS = 400
 """Days searched for past special days: a year, plus the shift of Easter."""
 MAX_SPECIAL_DAYS = 10
-"""Largest number of special days read per kind; the newest are read."""
+"""Maximum number of past days read per special kind; the newest are read."""
 MIN_CONCENTRATION, MAX_CONCENTRATION = 1.0, 1e5
 ORDINARY = -1
 """Kind number of a day that is not special."""
@@ -79,7 +79,7 @@ class SpecialDays:
     def evidence_days(
         self, origin: np.datetime64, ahead: Shaped[np.ndarray, " target"]
     ) -> Shaped[np.ndarray, " time"]:
-        """Past days of the special kinds ahead; all holidays stand in for a holiday without any."""
+        """Past days of the special kinds ahead; for a holiday without any, all past holidays."""
         last = int((origin - self.first_on).astype(int))
         past_dt = self.kind_dt[:, : last + 1]
         columns: set[int] = set()
@@ -117,8 +117,8 @@ class DayShares:
 
     Attributes:
       share_dhk: Share of each hour in a depot's orders of the day.
-      concentration: Dirichlet concentration of a depot's single days around its shape, orders;
-        the higher, the less the hours of single days deviate.
+      concentration: Dirichlet concentration of a depot's single days around its shape, in
+        orders; the higher it is, the less the hours of single days deviate.
       city_concentration: Dirichlet concentration of a city's cumulative orders up to each hour.
     """
 
@@ -241,9 +241,9 @@ def _special_change(
     kind: int,
     holidays: Collection[int],
 ) -> tuple[int, Float[np.ndarray, " 24"]] | None:
-    """The weekday that fits a special kind best, and the ratio of the kind's shares to it.
+    """The weekday that fits a special kind best, and the ratio of the kind's shares to that day's.
 
-    None where the kind has no past day, and no other holiday can stand in for it.
+    None if there is no past day of the kind, nor of another holiday that can stand in for it.
     """
     is_own_dt = past.kind_dt == kind
     has_own = bool(past.count_dtk[is_own_dt].any())
@@ -280,7 +280,7 @@ class _Dispersion:
         share: Float[np.ndarray, "*row 24"],
         n_r1: Float[np.ndarray, "*row 1"] | None = None,
     ) -> None:
-        """Adds rows of counts and expected shares, of the row's sum or of `n_r1` orders."""
+        """Adds rows of counts and expected shares; a row has `n_r1` orders, by default its sum."""
         if n_r1 is None:
             n_r1 = count.sum(axis=-1, keepdims=True)
         by_chance_r = (n_r1 * share * (1 - share)).sum(axis=-1)
@@ -322,6 +322,6 @@ def normal(
     value: Float[np.ndarray, "*row part"],
     even: float | Float[np.ndarray, " part"] = 1 / HOURS,
 ) -> Float[np.ndarray, "*row part"]:
-    """Normalises the values to shares; `even` shares where all are 0."""
+    """Normalises the values to shares; the shares are `even` where all values are 0."""
     total = value.sum(axis=-1, keepdims=True)
     return np.where(total > 0, value / np.where(total > 0, total, 1.0), even)

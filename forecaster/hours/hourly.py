@@ -1,8 +1,8 @@
 """Orders of each hour, from the forecast of the day and the shares of its hours.
 
 Both the day's orders and their split into hours are uncertain: an hour's variance is the sum of
-both parts, and a negative binomial of its mean and variance gives the quantiles. Shifts and whole
-cities are computed in the same way.
+both parts, and a negative binomial with the hour's mean and variance gives the quantiles. Shifts
+and whole cities are computed in the same way.
 """
 
 from datetime import UTC, date, datetime, time, timedelta
@@ -16,7 +16,7 @@ from forecaster.hours.day_shape import HOURS, normal
 from forecaster.inference.baseline_errors import NORMAL_HIGH
 
 SMALL_MEAN = 30.0
-"""Largest mean, orders, with exact quantiles; above it, a skewed normal is as close."""
+"""Maximum mean, orders, for exact quantiles; above it, a skewed normal is close enough."""
 MAX_COUNT = 400
 
 
@@ -122,7 +122,7 @@ def shares_on_clock(
 ) -> Float[np.ndarray, "*row 24"]:
     """Adapts the hourly shares of a usual day to a local day on which clocks may change.
 
-    A skipped hour has share 0; an hour that comes twice has the sum of both shares.
+    A skipped hour has share 0; an hour that occurs twice has the sum of both shares.
     """
     times_k = _times(hours)
     return normal(share_k * times_k, times_k / len(hours))
@@ -131,7 +131,7 @@ def shares_on_clock(
 def shares_of_hours(
     share_k: Float[np.ndarray, "*row 24"], hours: list[datetime]
 ) -> Float[np.ndarray, "*row hour"]:
-    """Shares of a local day's hours, from `shares_on_clock`; a repeated hour's is halved."""
+    """Shares of a local day's hours, from `shares_on_clock`; a repeated hour's share is halved."""
     clock = [hour.hour for hour in hours]
     return normal(share_k[..., clock] / _times(hours)[clock], 1 / len(hours))
 

@@ -1,7 +1,7 @@
 """Estimates the running day's total from its orders so far.
 
-The forecast and the total implied by the count are averaged by inverse variance: the forecast's
-comes from its band; the count's from chance, and from how far single days deviate from their shape.
+The forecast and the total implied by the count are averaged, weighted by inverse variance. The
+forecast's variance is from its band; the count's from chance and single days' deviations in shape.
 """
 
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from forecaster.hours.day_shape import HOURS
 from forecaster.inference.baseline_errors import NORMAL_HIGH
 
 MIN_SHARE = 0.03
-"""Usual share of the day below which the estimate is further off than the forecast (lab book)."""
+"""Usual share of a day's orders by now, below which the forecast is the better one (lab book)."""
 FLEET = ""
 OFF_DEVIATIONS = 2.5
 """Standard deviations beyond which a depot's orders so far are out of the ordinary."""
@@ -35,7 +35,7 @@ class DayEstimate(NamedTuple):
 def share_until(
     share: Float32[np.ndarray, "*row 24"], hour: Float[np.ndarray, "*row"]
 ) -> Float[np.ndarray, "*row"]:
-    """Usual share of a day's orders that come before an hour, such as 11.5 for half past eleven."""
+    """Usual share of a day's orders that come before an hour; 11.5 is half past eleven."""
     part = np.clip(np.asarray(hour)[..., None] - np.arange(HOURS), 0.0, 1.0)
     until: np.ndarray = (share * part).sum(axis=-1)
     return until
@@ -56,7 +56,7 @@ def estimate(
       orders: Forecast of the whole day.
       p10: Lower bound of the forecast's 80 % band.
       p90: Upper bound.
-      share: Share of the day's orders that has usually come by now.
+      share: Share of the day's orders that usually come by now.
       concentration: Concentration of the rows (depots or cities), from `day_shape`.
     """
     is_telling = (share >= MIN_SHARE) & (orders > 0)
@@ -81,8 +81,8 @@ def running_cities(depots: pd.DataFrame) -> pd.DataFrame:
 
     Args:
       depots: Depots with orders of the running day: depot_id, city, target_on, until_hour,
-        by_hour, share, city_concentration, part (of the planned total), and the quantiles of the
-        model's totals: city_p10, city_p50, city_p90, fleet_p10, fleet_p50, fleet_p90.
+        by_hour, share, city_concentration, part (its orders in the planned total), and the
+        model's quantiles of totals: city_p10, city_p50, city_p90, fleet_p10, fleet_p50, fleet_p90.
 
     Returns:
       `CITY_COLUMNS`: city (FLEET for all, if every open depot has orders of the same day),
@@ -140,7 +140,7 @@ def depots_so_far(depots: pd.DataFrame) -> pd.DataFrame:
     """
     hour_r = depots["until_hour"].to_numpy(float)
     by_hour_rk = np.array(depots["by_hour"].to_list(), float)
-    # Orders of later hours are left out: they come from a wrong clock.
+    # Orders in hours to come are left out: their clock is wrong.
     is_past_rk = np.arange(HOURS) < np.ceil(hour_r)[:, None]
     share_rk = np.array(depots["share"].to_list(), np.float32)
     share_r, part_r = share_until(share_rk, hour_r), depots["part"].to_numpy(float)
@@ -158,8 +158,8 @@ def running_depots(depots: pd.DataFrame) -> pd.DataFrame:
       depots: As for `running_cities`, with p10, p50 and p90 (of the depot's planned day).
 
     Returns:
-      The rows of `depots_so_far` with estimate, and low and high, its 80 % band; NaN where too
-      little of the day has usually come by then.
+      The rows of `depots_so_far` with estimate, and low and high, its 80 % band; NaN where the
+      usual share by then is too small.
     """
     so_far = depots_so_far(depots)
     names = ["orders_so_far", "p50", "p10", "p90", "usual_share", "concentration"]

@@ -2,7 +2,7 @@
 
 predict          raw log-count forecasts of the network, by `numpy_model` and `numpy_gru`
 infer            the finished forecast: orders, bands, closed days and totals
-postprocessing   raw forecast → median forecast      network_share    its name for people
+postprocessing   raw forecast → median forecast      network_share    names the share in words
 intervals        bands of a depot
 totals           totals of cities and fleet          cold_start       history of new depots
 calibration      fits postprocessing, intervals and totals to held-out days

@@ -57,15 +57,15 @@ PLAIN = (
 
 @dataclass(frozen=True)
 class Artefact:
-    """A trained network with its contract, ready for serving on the CPU.
+    """A trained network with everything needed to serve it on the CPU.
 
     Attributes:
       weights: Weights by path, such as `gru_1/ir/kernel`; float32, members first.
       network_share: Share of the network's correction to the baseline, 0 to 1.
       totals: Quantiles of a city's and of the fleet's totals.
-      paths: Errors of last year's origins, which sampled paths replay.
+      paths: Errors from last year's origins, which sampled paths replay.
       effects: Effects of holidays, events and signals on each depot, and of weekdays on the fleet.
-      depot_ids: Depots with an embedding, in the order of the rows.
+      depot_ids: Depots with an embedding, in the order of the embedding's rows.
       kinds: Kinds of day among the features.
       feature_names: Columns of the inputs, as `inputs.column_names` lists them.
       trained_through: Last day of the training data.
@@ -128,8 +128,8 @@ def load(path: Path, sha256: str | None = None) -> Artefact:
     """Reads and verifies an artefact, including its recorded sha256 if one is given.
 
     Raises:
-      ArtefactError: the file is missing, not the recorded one, truncated, foreign, changed or of
-        another schema, or the model was trained on other inputs than this program builds.
+      ArtefactError: the file is missing, not the recorded one, truncated, changed, no artefact or
+        of another schema, or the model was trained on other inputs than this program builds.
     """
     manifest, arrays = parse(path, recorded_content(path, sha256))
     try:

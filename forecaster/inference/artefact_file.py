@@ -14,8 +14,8 @@ import numpy as np
 from forecaster.errors import ArtefactError
 
 SCHEMA = 12
-"""To be raised when the layout of the manifest or of the arrays changes, or `data.effect_columns`
-does; not for a change of the network's columns, which is detected by their names."""
+"""Raise it when the layout of the manifest or of the arrays changes, or `data.effect_columns`
+does; not when the network's columns change, which is detected by their names."""
 MANIFEST = "manifest.json"
 
 
@@ -46,7 +46,7 @@ def publish(path: Path, content: bytes) -> None:
     """Writes an artefact file atomically, by rename.
 
     Weights reveal the fleet's demand: only the owner may read the file, and the folder's
-    group only if it may read the folder.
+    group if it may read the folder.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     readers = path.parent.stat().st_mode & stat.S_IRGRP
@@ -65,13 +65,13 @@ def parse(path: Path, content: bytes) -> tuple[dict[str, Any], dict[str, np.ndar
     """Parses the manifest and the arrays of an artefact file; error messages name the file.
 
     Raises:
-      ArtefactError: the file is truncated, foreign, or has another schema.
+      ArtefactError: the file is truncated, is no artefact, or has another schema.
     """
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise invalid_artefact(path, "is no whole artefact") from error
+        raise invalid_artefact(path, "is not a complete artefact") from error
     if MANIFEST not in arrays:
         raise invalid_artefact(path, "has no manifest")
     try:
@@ -88,7 +88,7 @@ def parse(path: Path, content: bytes) -> tuple[dict[str, Any], dict[str, np.ndar
 
 
 def is_of_another_schema(path: Path) -> bool:
-    """Whether an artefact file is of a release with another schema; reads its manifest alone.
+    """Whether an artefact file is of a release with another schema; reads only its manifest.
 
     False for a missing or damaged file, which `recorded_content` and `parse` report.
     """

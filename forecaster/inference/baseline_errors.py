@@ -21,20 +21,20 @@ from forecaster.data.panel import Panel
 YEAR_DAYS = 364
 """Number of origins, counted back from the panel's last day."""
 SETTLED_DAYS = 28
-"""Fewest days of history for a depot's errors to count; younger depots depend on their peers."""
+"""A depot's errors count once it has more days of history; younger depots depend on peers."""
 DEPOTS_PER_CHUNK = 256
 """Depots whose features are in memory at once."""
 MIN_FACTOR, MAX_FACTOR = 1.3, 4.0
 """Limits of `effect_factor`: effects are fitted to few days, so their spread is understated."""
 FACTOR_DAYS = 5
-"""Number of special days at which their own factor weighs as much as the prior one."""
+"""Number of special days at which the factor measured on them weighs as much as the prior one."""
 FACTOR_QUANTILE = 0.9
 """Share of the errors on special days that the factor should cover; more than 0.8, because the
-days ahead are other holidays."""
+days ahead are different holidays."""
 SPECIAL_SHARE = 0.5
 """A day is special where its effect's standard deviation exceeds this share of the spread."""
 NORMAL_HIGH = NormalDist().inv_cdf(0.9)
-"""Quantile of the normal distribution at 0.9."""
+"""90 % quantile of the standard normal distribution."""
 LOW, HIGH = 0.1, 0.9
 """Quantiles that bound the 80 % interval."""
 
@@ -69,7 +69,7 @@ def baseline_errors(
 
     Args:
       panel: Demand through the last day that may be a target.
-      effects: Fitted effects; those of covariates are used as they are, the calendar's are
+      effects: Fitted effects. Effects of covariates are used as they are; the calendar's are
         refitted to the days before each part of the history.
       horizon: Days forecast.
     """
@@ -106,7 +106,7 @@ def _days_ahead(
     n_days: int,
     horizon: int,
 ) -> Float32[np.ndarray, "depot origin horizon"]:
-    """Values of the days after each of the last `n_days` but the last one; 0 before step 0."""
+    """Values of the H days after each of the last `n_days` but the final one; 0 before step 0."""
     target_oh = (
         n_steps - n_days + 1 + np.add.outer(np.arange(n_days - 1), range(horizon))
     )
@@ -121,7 +121,7 @@ def shrunk_quantiles(
 ) -> Float[np.ndarray, " 2"]:
     """10 % quantile (at most 0) and 90 % quantile (at least 0) of the scores that count.
 
-    They are shrunk towards the prior ones, which weigh as much as `prior_weeks` weeks of origins.
+    They are shrunk towards the prior quantiles, which weigh as much as `prior_weeks` of origins.
     """
     weeks = counted.any(axis=(0, 2)).sum() / 7
     prior_q = np.array(prior)
@@ -145,7 +145,7 @@ def effect_factor(
     Args:
       error_noh: Actual - forecast.
       ordinary_noh: Half width of the band on an ordinary day, on the error's side.
-      effect_noh: Half width that the effect's standard deviation alone would give.
+      effect_noh: Half width of a band for only the effect's standard deviation.
       special_noh: Whether the day is special and counts.
       prior: Factor without special days; it weighs less with each distinct one.
 

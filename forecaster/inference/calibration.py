@@ -20,7 +20,7 @@ from forecaster.inference.postprocessing import (
 )
 
 SAMPLED_DEPOTS = 1024
-"""Largest number of depots whose errors are kept for the quantiles of single depots."""
+"""Approximate maximum of depots whose errors are kept for the quantiles of single depots."""
 NARROWING_DAYS = 28
 """Held-out days at which the measured narrowing weighs as much as no narrowing."""
 MIN_NARROWING, MAX_NARROWING = 0.7, 1.2
@@ -95,7 +95,7 @@ def _actuals_after(
 def _narrowing(holdout: HoldoutForecasts, network_share: float) -> float:
     """Ratio of the delivered forecast's error width to the baseline's, on the held-out days.
 
-    It is shrunk towards 1, as the days are few.
+    It is shrunk towards 1, because the days are few.
     """
     valid_odh = holdout.valid
     if not valid_odh.any() or network_share == 0:

@@ -1,7 +1,7 @@
 """Fills the missing history of new depots from the daily median of their city's depots.
 
 A depot without an observed day gets the median itself. For a young depot the days before its
-first observed day are filled with the median, scaled to the depot's level; later gaps stay.
+first observed day are filled with the median, scaled to the depot's level; later gaps remain.
 """
 
 from functools import cache
@@ -22,7 +22,7 @@ MATURE = YOUNG_DAYS
 
 
 def own_days(panel: Panel, end: int, reach: int) -> Int[np.ndarray, " depot"]:
-    """Days since each depot's first observed day, capped where the filled history is the same.
+    """Days since each depot's first observed day, capped where more would fill the same history.
 
     Args:
       panel: Panel whose demand is read.
@@ -82,7 +82,7 @@ def _peers(
 
 
 class _Medians:
-    """Daily medians over some depots, which are sorted once."""
+    """Daily medians over some depots, whose demand is sorted only once."""
 
     def __init__(self, demand_dt: Float32[np.ndarray, "depot time"]) -> None:
         self._sorted_dt = np.sort(demand_dt, axis=0)  # NaN last

@@ -18,7 +18,7 @@ LEVEL, WEEKDAY, CLOSED = "level", "weekday", "closed"
 NETWORK, POINT_SHIFT = "network", "point shift"
 CORRECTED, PLANNER = "corrected since", "planner"
 LEAST_ORDERS = 1e-3
-"""Differences between two numbers up to this many orders are rounding."""
+"""Maximum difference between two numbers, in orders, that is taken for rounding."""
 WEEK = 7
 BESIDE = (", the day before", ", the day after")
 HOLIDAY_CLASSES = ("holiday", "major holiday", "holiday on a weekend")
@@ -33,7 +33,7 @@ class Part:
         (its share of the correction), `point shift` (from the median down to the number that
         is shown), `closed`, or one that was added by `reaching`.
       orders: Orders that it adds to the parts before it; all parts add up to the forecast.
-      relative: The same as a fraction of the parts before it; None for the first.
+      relative: The same as a fraction of the sum of the parts before it; None for the first.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Explanation:
     point: float
 
     def reaching(self, number: float, name: str) -> "Explanation":
-        """Adds a part, `CORRECTED` or `PLANNER`, that leads to another number if it differs."""
+        """Adds a part, `CORRECTED` or `PLANNER`, for the difference to another number, if any."""
         if abs(number - self.point) <= LEAST_ORDERS:
             return self
         part = Part(name, number - self.point, _ratio(self.point, number))
@@ -68,9 +68,9 @@ class Explanation:
 def explain(
     artefact: Artefact, panel: Panel, depot_id: str, point: PointFor = DEFAULT_POINT
 ) -> list[Explanation]:
-    """Explains the forecast of every day ahead of one depot; the panel is of the whole fleet.
+    """Explains one depot's forecast of every day ahead; the panel is of the whole fleet.
 
-    The level is the mean of the first week without effects; the weekday is the difference to it.
+    The level is the mean of the first week without effects; the weekday is the difference from it.
 
     Raises:
       NoDataError: as `infer.forecast`.
@@ -108,7 +108,7 @@ def explain(
 
 
 def _parts(logs: Mapping[str, float], number: float) -> Iterator[Part]:
-    """Converts parts in log counts to orders, and adds the point shift to the number."""
+    """Converts parts from log counts to orders; adds the point shift, which leads to `number`."""
     before = 0.0
     after_n = infer.orders(np.cumsum(list(logs.values()))).tolist()
     for name, after in zip(logs, after_n, strict=True):

@@ -15,17 +15,17 @@ from forecaster.inference.infer import CLOSED, Forecast
 YEAR_DAYS = 366
 MIN_HISTORY_DAYS = 28
 MAX_RATIO = 10.0
-"""Largest allowed ratio of a depot's p90 to its largest day of the year."""
+"""Maximum ratio of a depot's p90 to its largest day of the year."""
 MAX_FLEET_RATIO = 5.0
-"""Largest allowed ratio of the fleet's mean day ahead to its recent mean day, either way."""
+"""Maximum ratio of the fleet's mean day ahead to its recent mean day, or the inverse."""
 MAX_CHAMPION_RATIO = 3.0
-"""Largest allowed ratio of a depot's days ahead to the champion's, either way."""
+"""Maximum ratio of a depot's or the fleet's forecast to the champion's, or the inverse."""
 MAX_APART_SHARE = 0.1
-"""Largest share of depots that may exceed `MAX_CHAMPION_RATIO`."""
+"""Maximum share of depots that may exceed `MAX_CHAMPION_RATIO`."""
 FEW_ORDERS = 20.0
 """Orders added to both sides of a ratio, because small counts have large ratios."""
 PARITY_LIMIT = 1e-5
-"""Largest allowed difference between NumPy and Flax, log counts."""
+"""Maximum difference between NumPy and Flax, log counts."""
 
 
 class Check(NamedTuple):
@@ -98,7 +98,7 @@ def _fleet_in_range(candidate: Forecast, panel: Panel) -> Check:
     open_dh = candidate.basis_dh != CLOSED
     ahead = candidate.p50_dh[has_history_d][open_dh[has_history_d]]
     if not has_history_d.any() or not ahead.size:
-        return Check("fleet", True, "no recent day, or none ahead, to compare")
+        return Check("fleet", True, "no recent day or no open day ahead to compare")
     # A mean of depot-days, so that closed ones weigh nothing.
     before = float(np.nanmean(recent_dt[has_history_d]))
     ratio = (float(ahead.mean()) + 1.0) / (before + 1.0)

@@ -19,7 +19,7 @@ from forecaster.inference.predict import RawForecast
 from forecaster.inference.totals import DepotsAhead, QuantileForecasts, Total
 
 MODEL, COLD_START, CLOSED = "model", "cold_start", "closed"
-"""Basis of a forecast: the depot's own history, that of its peers (cold start), or closed."""
+"""Basis of a forecast: the depot's own history, its peers' (cold start), or a closed day."""
 
 NONE_MISSING: Mapping[str, int] = MappingProxyType({})
 
@@ -82,14 +82,14 @@ def forecast_origins(
 ) -> Iterator[tuple[date, Forecast]]:
     """Forecasts every depot from each of some origins, in few passes of the network.
 
-    The features of a day come from that day's past, so those of one panel serve every
+    The features of a day derive only from its past, so the features of one panel serve every
     origin in it. A later origin of a pass reads up to `predict.MAX_ORIGINS` more context
-    days than it would alone; their influence on the network's state has nearly faded.
+    days than in a pass of its own; their influence on the network's state has nearly faded.
 
     Args:
       artefact: From `artefact.load`.
-      panel: Demand and calendar as known at the last of the origins; it also holds what
-        was known at the earlier ones.
+      panel: Demand and calendar as known at the last of the origins; `Panel.as_of`
+        restores what was known at the earlier ones.
       origins: In order, within the panel.
       point: Criterion of the point forecasts, see `config.POINT_SHIFTS`.
 

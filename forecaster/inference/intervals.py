@@ -1,10 +1,10 @@
 """80 % intervals of depots, from the errors of a year.
 
-The baseline's errors of ordinary days are divided by their depot's own spread and pooled over
-depots (Vovk et al., split conformal prediction). The band of an ordinary day is their quantiles by
-horizon day, narrowed by the network's gain on the held-out month. On a holiday or an event the
-standard deviation of its estimated effect is added in quadrature, times a factor with which the
-bands covered such days of the year.
+The baseline's errors on ordinary days are divided by the depot's own spread and pooled over depots
+(Vovk et al., split conformal prediction). Their quantiles by horizon day, narrowed by the network's
+gain on the held-out month, are the band of an ordinary day. On a holiday or an event the standard
+deviation of the estimated effect is added in quadrature, times a factor with which the bands would
+have covered the year's holidays and events.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ PRIOR_EFFECT_FACTOR = 1.3
 COLD_START_SPREAD = 0.3
 """Added to the spread of a depot without a history of its own, log counts."""
 MAX_WIDTH = 3.0
-"""Largest distance from the median to a bound, log counts (a factor of 20): when a depot reopens
+"""Maximum distance from the median to a bound, log counts (a factor of 20): when a depot reopens
 after days of unannounced zeros, its spread is meaningless for the days ahead."""
 MIN_WIDENING = 1.05
 """Minimum factor on the width per missing day, used where the table is flat."""
@@ -114,7 +114,7 @@ def stale_spread(
     spread_d: Float[np.ndarray, " depot"],
     missing_d: Int[np.ndarray, " depot"],
 ) -> Float[np.ndarray, "depot horizon"]:
-    """Spreads of the days ahead, wider the more of the newest days are missing."""
+    """Spreads of the days ahead, which are wider the more of the newest days are missing."""
     horizon = len(quantile_h)
     step_dh = np.arange(horizon) + missing_d[:, None]
     further_dh = quantile_h[np.minimum(step_dh, horizon - 1)]

@@ -1,4 +1,4 @@
-"""Words for the share of the network's correction; without NumPy, for commands that list models."""
+"""Describes the network's share in words; needs no NumPy, for commands that list models."""
 
 
 def describe_share(share: float | None) -> str:

@@ -16,7 +16,7 @@ HALF, ONE = np.float32(0.5), np.float32(1.0)
 
 
 class Layer(NamedTuple):
-    """Weights of one layer of all members; the rows of gates r, z and n follow each other."""
+    """Weights of one layer of all members; the rows are gate r's, then z's, then n's."""
 
     input_kernel_mgi: Float32[np.ndarray, "member gates input"]
     # The bias column holds the bias of n that the reset gate scales; 0 for r and z.

@@ -36,7 +36,7 @@ class Network:
     """The members of an artefact, ready to run."""
 
     def __init__(self, weights: Weights, horizon: int) -> None:
-        """Rearranges the weights, a mapping by path whose arrays have members first."""
+        """Rearranges the weights: arrays by path, whose first axis is the member."""
         self._horizon = horizon
         self._encoder = _PastEncoder(weights)
         self._heads = [
@@ -58,8 +58,8 @@ class Network:
         Args:
           windows: Windows with a batch axis.
           n_origins: Number of last context days that are origins.
-          group_b: Number of each depot's calendar; equal ones are computed once. None
-            treats all as different.
+          group_b: Number of each depot's calendar; equal numbers are computed once. None
+            treats all calendars as different.
 
         Returns:
           Both in log counts; the correction is the mean of the members.
@@ -214,14 +214,14 @@ class _HorizonHead:
 
 
 def _dense(value: np.ndarray, kernel: np.ndarray) -> np.ndarray:
-    """Multiplies by one matrix product; NumPy would compute one per row of the first axis."""
+    """Multiplies in one matrix product; by itself NumPy makes one per row of the first axis."""
     product = value.reshape(-1, value.shape[-1]) @ kernel
     return product.reshape(*value.shape[:-1], kernel.shape[1])
 
 
 def _silu(half: np.ndarray) -> np.ndarray:
-    """Returns x · sigmoid(x) of x = 2 · half."""
-    # By tanh: exp of a large negative number would overflow.
+    """Returns x · sigmoid(x) for x = 2 · half."""
+    # Computed with tanh: exp of a large negative number would overflow.
     result = np.tanh(half)
     result *= half
     result += half

@@ -1,10 +1,10 @@
-"""Paths: equally likely orders of all depots on all days ahead, to estimate probabilities.
+"""Paths: equally likely outcomes for all depots and days ahead, to estimate probabilities.
 
 "Does the fleet need more than 150 vans on Friday?" and "is Rotterdam short on any day of the
 week?" depend on the correlation of depots and days. Each path replays the errors of one origin of
 last year, as ranks, city by city, which keeps the correlation of days and cities without a
 parameter. Each depot's day gets noise of its own, in the proportion that gives the city's total its
-band, and the sum is mapped to orders by the depot's P10, P50 and P90.
+band; errors and noise together are mapped to orders by the depot's P10, P50 and P90.
 """
 
 import zlib
@@ -20,22 +20,22 @@ from forecaster.inference.totals import FLEET, QuantileForecasts, Total, TotalEr
 
 N_PATHS = 364
 MIN_ORIGINS = 56
-"""Fewest origins with known errors for a history to be replayed."""
+"""Minimum origins with known errors; a shorter history is not replayed."""
 DEFAULT_PERSISTENCE = 0.3
 SEED = 20_251_121
-"""Fixed, so that the same forecast always has the same chances."""
+"""Fixed, so that the same forecast always gives the same probabilities."""
 BAND_SIGMAS = 2 * NORMAL_HIGH
 """Width of an 80 % band in standard deviations."""
 
 
 @dataclass(frozen=True)
 class PathTable:
-    """Errors of the year's origins, to be replayed.
+    """Errors from the year's origins, to be replayed.
 
     Attributes:
       cities: Cities, in the order of the rows; none in a short history.
       error_och: Errors of each city's total from each origin, as normal scores.
-      persistence: Correlation between days ahead of a depot's noise, city errors excluded.
+      persistence: Correlation of a depot's noise (without common errors) between days ahead.
     """
 
     cities: tuple[str, ...]
@@ -51,9 +51,9 @@ def no_history(horizon: int) -> PathTable:
 def calibrate(
     errors: TotalErrors, level: float, depots: BaselineErrors, horizon: int
 ) -> PathTable:
-    """Stores the ranks of the errors of the year's origins, as normal scores.
+    """Stores the ranks of the errors from the year's origins, as normal scores.
 
-    `errors` are of every city's total; `depots` are of some depots, for their persistence.
+    `errors` are of every city's total; the persistence is estimated from `depots`, a sample.
     """
     unit_coh = np.where(errors.ahead.unit > 0, errors.ahead.unit, np.nan)
     score_coh = errors.error_coh(level) / unit_coh
@@ -77,14 +77,14 @@ def sample(
 ) -> Float[np.ndarray, "path depot horizon"]:
     """Draws paths of the orders per day of every depot.
 
-    Each depot's day keeps its quantiles, and the totals of cities and of the fleet their bands as
-    far as correlations between 0 and 1 can give them.
+    Each depot's day keeps its quantiles. The totals of cities and of the fleet keep their bands as
+    far as correlations between 0 and 1 allow.
 
     Args:
-      table: From `calibrate`; the horizon may be shorter than the table's.
+      table: From `calibrate`; its horizon may be longer than the forecasts'.
       forecasts: Quantiles of the depots, [depot, horizon].
-      totals: Bands of each city's total and, if it is known, of the fleet's. The depots of a city
-        without one are fully correlated.
+      totals: Bands of each city's total and, if known, of the fleet's. The depots of a city
+        without a band are fully correlated.
       cities: City of each depot.
       n_paths: Number of paths to draw.
     """
@@ -132,8 +132,8 @@ def orders_at(
 ) -> Float[np.ndarray, "..."]:
     """Orders that lie `z` standard deviations above the median, in log counts.
 
-    The distribution is normal with a separate width on either side, and so has the three
-    quantiles. The arrays are broadcast.
+    The distribution is normal with a separate width on either side, which gives it the
+    forecast's three quantiles. The arrays are broadcast.
     """
     median = np.log1p(forecasts.p50).astype(z.dtype)
     above, below = np.log1p(forecasts.p90) - median, median - np.log1p(forecasts.p10)
@@ -164,12 +164,12 @@ def _replayed(
     n_paths: int,
     rng: np.random.Generator,
 ) -> Float32[np.ndarray, "path city horizon"]:
-    """Common errors of each city's depots: those of the year's origins, in a cycle."""
+    """Common errors of each city's depots, replayed from the year's origins in a cycle."""
     if not len(table.error_och):
         common_sh = rng.permuted(_deviates(n_paths)[:, None].repeat(horizon, 1), axis=0)
         return common_sh[:, None].repeat(len(names), axis=1)
     n_origins = len(table.error_och)
-    # Successive origins are alike, so few paths take theirs from all over the year.
+    # Successive origins are alike, so a small number of paths is spread over the year.
     origin_s = np.arange(n_paths) * max(1, n_origins // n_paths) % n_origins
     row_of = {city: row for row, city in enumerate(table.cities)}
     # A new city replays the errors of the first city.
@@ -185,7 +185,7 @@ def _with_fleet_band(
 ) -> Float32[np.ndarray, "path city horizon"]:
     """Mixes in a draw common to all cities, where the fleet's band needs more correlation.
 
-    This is so on holidays, whose effect is misjudged everywhere at once.
+    This is the case on holidays, whose effect is misjudged everywhere at once.
     """
     needed_h = _common_share(sigma_ch, fleet_h)
     replayed_h = _common_share(
@@ -217,7 +217,7 @@ def _deviates(number: int) -> Float32[np.ndarray, " rank"]:
 
 
 def _persistence(errors: BaselineErrors) -> float:
-    """Correlation between successive days ahead of depots' errors less the mean of all depots."""
+    """Correlation of successive days ahead, in depots' errors less the mean over depots."""
     score_doh = np.clip(errors.error_doh / errors.spread_do[..., None], -5, 5)
     known_doh = np.isfinite(score_doh)
     n_known_oh = np.maximum(known_doh.sum(axis=0), 1)

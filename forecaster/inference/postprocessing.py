@@ -1,9 +1,9 @@
 """Turns the network's raw forecast into the median forecast, tuned on held-out days.
 
-The median is the baseline forecast plus a share of the network's correction: the robust least
-squares fit of the held-out days (Huber, Robust estimation of a location parameter, 1964), shrunk
-to a prior share by the length of history, because one month is little evidence. A share
-below `LEAST_SHARE` is set to 0: the forecast is the baseline.
+The median is the baseline forecast plus a share of the network's correction. The share is a robust
+least-squares fit to the held-out days (Huber, Robust estimation of a location parameter, 1964). One
+month is little evidence, so it is shrunk towards a prior share, which depends on the length of the
+history. A share below `LEAST_SHARE` is set to 0: the forecast is the baseline.
 """
 
 from typing import NamedTuple
@@ -12,17 +12,17 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 PRIOR_HISTORY_DAYS, PRIOR_SHARES = (285, 548), (0.0, 0.7)
-"""Prior share by the length of history, interpolated: the best of each length on real fleets,
+"""Prior share by days of history, interpolated: the best share for each length on real fleets,
 see LAB.md. With less than a year the network cannot tell a season from a trend."""
 LEAST_SHARE = 0.05
-"""Smallest share that is delivered: smaller shares did harm as often as good."""
+"""Minimum share that is used: smaller shares did harm as often as good."""
 MIN_NETWORK_DAYS = 28
 """Days that a network must have been trained on for its correction to be used."""
 PRIOR_WEIGHT = 1.6
 """Mean square of the correction, in squared spreads, at which the held-out month weighs as much as
 the prior: the next month differs from it, and only large corrections are strong evidence."""
 MAX_SPREADS = 3.0
-"""Cap of a residual in the fit, in spreads, so that no odd day decides."""
+"""Cap on a residual in the fit, in spreads, so that no single odd day decides it."""
 FIT_STEPS = 10
 """Steps of the reweighted fit, after which it has converged."""
 
@@ -42,7 +42,7 @@ class HoldoutForecasts(NamedTuple):
     Attributes:
       baseline: Baseline forecast, log counts.
       correction: The network's correction to it, log counts.
-      spread: Spread of each depot and day ahead, log counts.
+      spread: Depot's spread and standard deviation of the day's effect, in quadrature; log counts.
       actual: Orders per day, NaN where not observed.
       valid: Whether the day counts: it is observed, and the depot has a history of its own.
     """
@@ -55,7 +55,7 @@ class HoldoutForecasts(NamedTuple):
 
 
 def fit_network_share(holdout: HoldoutForecasts, history_days: int) -> float:
-    """Fits the share of the correction to a holdout; the network saw `history_days` days."""
+    """Fits the correction's share to a holdout; the network was trained on `history_days`."""
     valid_odh = holdout.valid
     if history_days < MIN_NETWORK_DAYS or not valid_odh.any():
         return 0.0

@@ -35,13 +35,13 @@ from forecaster.inference.intervals import COLD_START_SPREAD
 
 DEPOTS_PER_CHUNK = 256
 """Depots whose features are in memory at once, for each core. With smaller chunks, threads
-wait for the interpreter longer than their products take."""
+spend more time waiting for the interpreter than computing products."""
 MAX_ORIGINS = 64
 """Days that the origins of one pass may span; more would cost memory and save little."""
 EFFECT_DAYS = WEEKDAY_MEDIAN_DAYS + 1
 """Days of history that a day's effects read: 28 for a signal's weekday median, 1 for its eve."""
 EVE_DAYS = 1
-"""Days read past the horizon: its last day may be the eve of an event."""
+"""Days read past the horizon, whose last day may be the eve of an event."""
 
 
 @dataclass(frozen=True)
@@ -269,7 +269,7 @@ def _chunks(panel: Panel) -> Iterator[Panel]:
 def _of_new_depots(
     spread_d: Float32[np.ndarray, " depot"], own_d: Int[np.ndarray, " depot"]
 ) -> Float32[np.ndarray, " depot"]:
-    """Spreads; a new depot has at least its peers' spread, plus more the fewer days it has.
+    """Spreads; a new depot's is at least the mature depots' median, plus more the younger it is.
 
     A new depot's history is a median of several depots, which has less spread than one depot.
     """
@@ -284,8 +284,8 @@ def _of_new_depots(
 def receptive_field_days(artefact: Artefact) -> int:
     """Number of a panel's days up to the origin that can influence a forecast.
 
-    The network's context, and before it the days that its lags, spreads and
-    effects are computed from.
+    These are the network's context, and before it the days from which its lags, spreads
+    and effects are computed.
     """
     before = lags.LOOKBACK_DAYS + LONGEST_LAG + SPREAD_DAYS + EFFECT_DAYS
     return artefact.task.context + artefact.horizon + before

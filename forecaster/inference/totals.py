@@ -1,13 +1,13 @@
-"""Forecasts of totals, of a city or of the fleet, with intervals of their own.
+"""Forecasts of the totals of cities and of the fleet, with intervals of their own.
 
 The median of a sum is not the sum of the medians: a depot's busiest days lie further from its
 median than its quietest. One ratio, estimated from a year of the fleet's totals, corrects all
 totals, so that the cities' totals add up to the fleet's.
 
-Errors of depots partly cancel out in a total. The quantiles of totals are estimated from a year of
-the baseline's errors of totals, in units of the sum of median · spread over their depots. The error
-of a holiday's estimated effect is common to all depots and does not cancel out: it is added to the
-total as a whole.
+Errors of depots partly cancel out in a total. The quantiles of totals are estimated from the errors
+of the baseline's totals in a year, in units of the sum of median · spread over their depots. The
+error of a holiday's estimated effect is common to all depots and does not cancel out: the total's
+is the sum of the depots'.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ from forecaster.inference.baseline_errors import (
 )
 
 MAX_MISS = 0.1
-"""Largest relative miss of the sums of medians that counts; a year that missed by more was odd."""
+"""Cap on the relative miss of the sums of medians; a year with a larger miss is exceptional."""
 LEVEL_SHARE = 0.5
 """Share of the miss that is corrected: about half of a year's miss is drift that does not last."""
 PRIOR_LOW, PRIOR_HIGH = -0.75, 0.75
@@ -35,7 +35,7 @@ PRIOR_WEEKS = 2
 """Weeks of errors at which the prior quantiles weigh as much as the measured ones."""
 PRIOR_EFFECT_FACTOR = 1.8
 CITY_DAYS = 50
-"""Forecast days at which a city's own data weigh as much as those of all cities."""
+"""Number of forecast days at which a city's own data weigh as much as all cities' data."""
 FLEET = ""
 """Name of the total of all depots, in place of a city."""
 
@@ -131,7 +131,7 @@ class TotalErrors:
     def of(
         cls, chunks: Iterable[BaselineErrors], cities: Sequence[str]
     ) -> "TotalErrors":
-        """Adds up the errors of the depots of each city; the chunks are of all depots, in order."""
+        """Adds up the errors of each city's depots; the chunks hold all depots, in order."""
         names, city_d = np.unique(np.array(cities, str), return_inverse=True)
         sums: np.ndarray | None = None
         first = 0
@@ -172,7 +172,7 @@ class TotalErrors:
         return self.actual_coh - level * self.ahead.median
 
     def ordinary_coh(self) -> Bool[np.ndarray, "city origin horizon"]:
-        """Whether the day is known and has no effect that is uncertain."""
+        """Whether the day is known and has no uncertain effect."""
         is_ordinary_coh = self.ahead.effect < SPECIAL_SHARE * self.ahead.unit
         return self.known_coh & is_ordinary_coh & (self.ahead.unit > 0)
 
@@ -242,7 +242,7 @@ def total(
 
 
 def _level(fleet: TotalErrors) -> float:
-    """1 plus part of the median share by which fleet totals lay above the sums of medians."""
+    """1 plus a part of the median relative excess of fleet totals over the sums of medians."""
     median_coh = fleet.ahead.median
     counted_coh = fleet.known_coh & (median_coh > 0)
     if not counted_coh.any():
@@ -252,7 +252,7 @@ def _level(fleet: TotalErrors) -> float:
 
 
 def _quantiles(errors: TotalErrors, level: float) -> Float[np.ndarray, " 2"]:
-    """10 and 90 % quantiles of errors on ordinary days, in units."""
+    """10 and 90 % quantiles of errors on ordinary days, in sums of median · spread."""
     is_ordinary_coh = errors.ordinary_coh()
     unit_coh = np.where(is_ordinary_coh, errors.ahead.unit, 1.0)
     score_coh = errors.error_coh(level) / unit_coh

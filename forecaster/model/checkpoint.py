@@ -1,4 +1,4 @@
-"""Saves and restores the progress of a training with Orbax."""
+"""Saves and restores the progress of a training run with Orbax."""
 
 import hashlib
 from pathlib import Path
@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).parents[1]
 
 
 class Progress(NamedTuple):
-    """Everything needed to resume a training."""
+    """Everything needed to resume a training run."""
 
     # Epochs done.
     epoch: int
@@ -23,11 +23,11 @@ class Progress(NamedTuple):
 
 
 class Checkpoints:
-    """Checkpoints of one training: one data watermark, one configuration, one seed.
+    """Checkpoints of one training run: one data watermark, one configuration, one seed.
 
     Orbax writes each into its own folder and marks it when complete; an unmarked one, left
-    by a crash, is removed and never restored. Where several processes train together,
-    process 0 alone reads, writes and broadcasts; they need no shared folder.
+    by a crash, is removed and never restored. Where several processes train together, only
+    process 0 reads, writes and broadcasts; the processes need no shared folder.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -82,7 +82,7 @@ def _on_host(progress: Progress) -> Progress:
 
 
 def code_digest(package: Path = PACKAGE) -> str:
-    """Digest of this package's code: a checkpoint of other code is not resumed."""
+    """Digest of this package's code; a checkpoint from other code is not resumed."""
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
         digest.update(f"{path.relative_to(package)} ".encode() + path.read_bytes())
@@ -90,7 +90,7 @@ def code_digest(package: Path = PACKAGE) -> str:
 
 
 def fingerprint(watermark: str, *settings: object) -> str:
-    """Identifies one training by its data, settings, code and library versions."""
+    """Identifies one training run by its data, settings, code and library versions."""
     identity = repr(
         (watermark, settings, code_digest(), jax.__version__, ocp.__version__)
     )

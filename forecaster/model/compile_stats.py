@@ -76,8 +76,8 @@ def record_compilations() -> Iterator[CompileStats]:
 def persistent_cache(folder: Path, max_bytes: int) -> Iterator[None]:
     """Uses a folder as JAX's persistent compilation cache until the end of the block.
 
-    Cached programs run unchecked: nobody else may have write access to the folder. A cache
-    that is already configured is kept. Above `max_bytes` the least recently used are removed.
+    Cached programs run unchecked: nobody else may have write access to the folder. A cache that is
+    already configured is kept. Above `max_bytes`, the least recently used programs are removed.
     """
     if getattr(jax.config, CACHE_DIR) is not None:
         yield

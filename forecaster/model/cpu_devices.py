@@ -11,10 +11,10 @@ import os
 import jax
 
 MIN_ROWS = 16
-"""Fewest windows per device; with fewer, its overhead exceeds its gain."""
+"""Minimum windows per device; with fewer, a device's overhead exceeds its gain."""
 TRIM_BYTES = 2**30
 GROWTH_BYTES = 2**26
-# Names of glibc's malloc.h.
+# Constants of glibc's malloc.h.
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3
 
 
@@ -45,7 +45,7 @@ def stay_on_cpu() -> None:
 
 
 def cpu_devices(batch_size: int, cores: int) -> int:
-    """Number of devices: one per core, fewer if they had less than `MIN_ROWS` rows each."""
+    """Number of devices: one per core, or fewer, so that each gets at least `MIN_ROWS` rows."""
     return max(1, min(cores, batch_size // MIN_ROWS))
 
 

@@ -61,7 +61,7 @@ class DepotForecaster(nn.Module):
     def __call__(
         self, windows: Windows, origins: slice = lags.ALL, train: bool = False
     ) -> Float[Array, "origin horizon"]:
-        """Forecasts from some context days of one depot; its windows have no batch axis.
+        """Forecasts from some context days of one depot; `windows` has no batch axis.
 
         With `train`, dropout is on and needs the key `dropout`.
         """
@@ -171,7 +171,7 @@ def _dropout(rate: float, name: str, value: Array, train: bool) -> Array:
 def trained_origins(context: int, horizon: int) -> slice:
     """Context days that are origins in training: every `ORIGIN_STRIDE`th, back from the last.
 
-    Fewer for horizons of five weeks or more, where a window would otherwise learn each target
+    There are fewer for horizons of five weeks or more: a window would otherwise learn each target
     many times over, at a cost that grows with the horizon.
     """
     stride = max(ORIGIN_STRIDE, horizon // 7)
@@ -181,7 +181,7 @@ def trained_origins(context: int, horizon: int) -> slice:
 def padded_capacity(n_depots: int) -> int:
     """Rows of a fleet's embedding table, padded to a power of two.
 
-    One more depot then does not change the shapes that a training step was compiled for.
+    An additional depot then rarely changes the shapes that a training step was compiled for.
     """
     return max(MIN_CAPACITY, 1 << int(n_depots).bit_length())
 

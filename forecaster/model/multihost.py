@@ -1,7 +1,7 @@
 """Training of one model by several processes, on one host or on many.
 
 Each process runs the same program on the same data and takes its share of every batch; the
-gradients are summed over all processes. All end with the same weights. Process 0 alone
+gradients are summed over all processes. All end with the same weights. Only process 0
 writes: checkpoints here, artefacts and the record of runs in `pipelines`.
 """
 
@@ -44,7 +44,7 @@ def is_first() -> bool:
 
 
 def training_devices(batch_size: int) -> tuple[jax.Device, ...]:
-    """All devices of all processes, without those for which a process has no rows.
+    """The devices of all processes, except devices that would get no rows.
 
     Raises:
       ConfigError: the processes have different numbers of devices.
@@ -54,8 +54,8 @@ def training_devices(batch_size: int) -> tuple[jax.Device, ...]:
     if len(set(counts)) > 1:
         raise ConfigError(
             f"The processes have {', '.join(map(str, counts))} devices, but each must have "
-            "equally many: every device computes as many rows of the batch as any other. "
-            "Let each process see the same number."
+            "the same number, because every device computes equally many rows of the batch. "
+            "Let each process see the same number of devices."
         )
     share = min(_rows_per_process(batch_size), counts[0])
     return tuple(device for devices in of_process for device in devices[:share])
@@ -64,8 +64,8 @@ def training_devices(batch_size: int) -> tuple[jax.Device, ...]:
 def own_rows(batch_size: int) -> range:
     """Rows of every batch that this process computes; rows past the batch's end are padding.
 
-    Each process has equally many rows, so the last processes have padding where the batch
-    does not divide by the number of processes.
+    All processes have equally many rows, so the last ones have padding where the size of the
+    batch is not a multiple of the number of processes.
     """
     share = _rows_per_process(batch_size)
     return range(share * jax.process_index(), share * (jax.process_index() + 1))
@@ -95,11 +95,11 @@ def broadcast_from_first(tree: TreeT) -> TreeT:
 
 
 def assert_same_inputs(fingerprint: bytes) -> None:
-    """Raises where the processes have different data or settings.
+    """Raises an error if the processes have different data or settings.
 
     Raises:
-      TrainingError: a process has another fingerprint of the data and settings that determine
-        the result of the training.
+      TrainingError: the processes' fingerprints, of the data and settings that determine the
+        result of the training, differ.
     """
     if jax.process_count() == 1:
         return

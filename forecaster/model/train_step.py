@@ -1,7 +1,7 @@
 """The training step: one window's loss, `vmap` over windows, `pmap` over devices.
 
-Several members, which differ in their first weights and in dropout, are trained on the
-same windows side by side; every leaf of their parameters has a leading axis of members. The
+Several members, which differ in their initial weights and dropout, are trained on the same
+windows side by side; every leaf of their parameters has a leading axis of members. The
 forecast is the mean of the members.
 """
 
@@ -29,7 +29,7 @@ DEVICES = "devices"
 # By default an accelerator multiplies float32 in reduced precision.
 FLOAT32 = "float32"
 CLIP_NORM = 1.0
-# Distance between the seeds of two members, so that runs with close seeds share none.
+# Distance between the seeds of two members, so that runs with close seeds share no member.
 SEED_STRIDE = 1_000_003
 Params = Any
 
@@ -93,7 +93,7 @@ class Batch(NamedTuple):
     """Windows of one step; every array's first axis is the row."""
 
     windows: Windows
-    # 0.0 for a padding row.
+    # Volume weight; 0.0 for a padding row.
     weight_b: Any  # [B]
     # Position in the global batch, independent of the device.
     row_b: Any  # [B]
@@ -122,7 +122,7 @@ def create_train_state(
     return _first_state(step_config, params)
 
 
-# Jitted as a whole: otherwise each operation would be compiled by itself.
+# Jitted as a whole: otherwise each operation would be compiled separately.
 @functools.partial(jax.jit, static_argnums=0)
 def _first_state(step_config: StepConfig, params: Params) -> TrainState:
     state = jax.vmap(step_config.optimiser.init)(params)
@@ -191,7 +191,7 @@ def replicate(devices: Sequence[jax.Device], tree: Any) -> Any:
 def shard_batch(batch: Batch, n_devices: int) -> Batch:
     """Splits a batch over devices: [B, …] becomes [N, ⌈B / N⌉, …].
 
-    Where the batch does not divide, its last row is repeated with a weight of 0.
+    Where B is not a multiple of N, the last row is repeated with a weight of 0.
     """
     n_missing = -len(batch.weight_b) % n_devices
 
@@ -266,13 +266,13 @@ def huber(
     observed_ch: Float[Array, "context horizon"],
     delta: float,
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """Huber loss of log counts as (sum, number) over observed days; 1 is its slope beyond `delta`.
+    """Huber loss over observed days, as (sum, number of days); its slope beyond `delta` is 1.
 
     Args:
       actual_ch: Log counts; may be any number, even NaN, where `observed_ch` is 0.
       forecast_ch: Log counts.
       observed_ch: 1.0 where the actual was observed.
-      delta: Log counts; below it the loss is squared, above it absolute.
+      delta: Error, in log counts, at which the loss turns from squared to absolute.
     """
     # A NaN actual would survive the mask below, because NaN * 0 is NaN.
     actual_ch = jnp.where(observed_ch > 0, actual_ch, 0.0)
@@ -287,8 +287,8 @@ def _advance(
     updates, opt_state = update(grads, state.opt_state, state.params)
     scaled = jax.tree.map(lambda change: rate * change, updates)
     params = optax.apply_updates(state.params, scaled)
-    # A plain mean at first, so that the average forgets the initial weights: the decay of
-    # optax.ema is fixed.
+    # A plain mean at first, so that the average forgets the initial weights; optax.ema has a
+    # fixed decay.
     step = jnp.asarray(state.step + 1, jnp.float32)
     decay = jnp.minimum(step_config.config.average_decay, (step + 1.0) / (step + 10.0))
     average = optax.incremental_update(params, state.average, 1.0 - decay)

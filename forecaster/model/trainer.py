@@ -1,7 +1,7 @@
 """The training loop: a fixed number of epochs at a falling learning rate.
 
-The average of the weights over the last steps is kept. No validation stops the loop
-earlier, because the best epoch differs from month to month.
+The average of the weights over the last steps is kept. There is no early stopping, because
+the best epoch differs from month to month.
 
 Several processes that have joined (`multihost.join`) run this same code: each computes its
 own rows of every batch, and all hold the same state.
@@ -38,7 +38,7 @@ class Fit:
 
     Attributes:
       params: Averaged weights of all members, on the host; every leaf is [member, ...].
-      loss: Huber loss of the last step, mean over members and observed days.
+      loss: Huber loss of the last step, mean over members and observed days, by volume weight.
       first_step_seconds: Seconds of one step on a copy of the state, compilation included.
       step_seconds: Mean seconds of the training steps; NaN if the checkpoint left no step
         to take.
@@ -56,7 +56,7 @@ class Fit:
 
 
 Report = Callable[[int, int], None]
-"""Called with the number of epochs done, and the number of all epochs."""
+"""Called with the number of epochs done, and the total number of epochs."""
 
 
 def fit(
@@ -76,8 +76,8 @@ def fit(
       task: Horizon and context.
       model: Size of the network.
       config: Training settings. A step has at most `batch_size` windows, fewer if that
-        pads less. With `start` it has exactly `batch_size`: pass the first fit's, so that both
-        share a compiled step.
+        pads less. With `start` it has exactly `batch_size`: pass the first fit's size, so that
+        both share a compiled step.
       checkpoints: Checkpoints of this training, which resumes from the newest complete one.
       report: Called with the progress after every epoch.
       start: Initial weights; if None, fresh ones drawn by the seed.
@@ -160,7 +160,7 @@ class _Trainer:
         self.epochs = min(config.epochs, max(1, config.most_steps // self.steps))
 
     def start(self, params: Params | None) -> Progress:
-        """Progress before the first epoch, from these weights or fresh ones."""
+        """Progress before the first epoch, from these weights; if None, from fresh ones."""
         example = next(self._batches(epoch=0)).windows
         one = jax.tree.map(lambda value: value[0], example)
         state = jax.device_get(

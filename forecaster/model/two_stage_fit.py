@@ -1,8 +1,8 @@
 """Trains a model in two fits: one for evaluation, one for production.
 
 The evaluation fit ends before the validation days, which calibrate the postprocessing and the
-intervals; its scores on these days are the model's. The production fit continues from its weights
-on all data through the origin, with a quarter of the epochs and a fifth of the learning rate.
+intervals; its scores on these days are the model's scores. The production fit continues from its
+weights on all data through the origin, with a quarter of its epochs and a fifth of its rate.
 """
 
 import hashlib
@@ -47,7 +47,7 @@ from forecaster.model.train_step import Params
 from forecaster.model.trainer import Fit, Report, fit
 
 MIN_ORIGINS = 7
-"""Fewest held-out origins whose whole horizon lies within the validation days."""
+"""Minimum number of held-out origins whose whole horizon lies within the validation days."""
 REFIT_EPOCHS_SHARE, REFIT_RATE_SHARE = 0.25, 0.2
 """Epochs and learning rate of the production fit, as a share of the evaluation fit's."""
 PARITY_WINDOWS = 64
@@ -91,7 +91,7 @@ def train_model(
     open_checkpoints: OpenCheckpoints = lambda _: nullcontext(),
     report: Callable[[str], Report] = lambda _: lambda *_: None,
 ) -> TrainingResult:
-    """Trains both fits, calibrates and exports them.
+    """Runs both fits, calibrates and exports the models.
 
     Args:
       panel: Demand through the origin.
@@ -244,7 +244,7 @@ class _Fits:
         panel: Panel,
         effect_dtf: Float32[np.ndarray, "depot time_ahead ahead"] | None = None,
     ) -> Features:
-        """Features of a panel, with the effects used in serving unless others are given."""
+        """Features of a panel; without `effect_dtf`, with the effects used in serving."""
         if effect_dtf is None:
             effect_dtf = self.effects.of(panel, self.recipe.task.horizon)
         features = build_features(

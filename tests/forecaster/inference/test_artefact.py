@@ -109,7 +109,7 @@ def test_a_missing_file_says_what_to_do(tmp_path):
 @pytest.mark.parametrize("keep", [0, 10, 500, -1])
 def test_a_truncated_one_is_refused(path, keep):
     path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(ArtefactError, match="no whole artefact"):
+    with pytest.raises(ArtefactError, match="not a complete artefact"):
         artefacts.load(path)
 
 
@@ -118,7 +118,7 @@ def test_a_truncated_one_is_refused(path, keep):
     [
         pytest.param(np.zeros(3), "has no manifest", id="foreign"),
         pytest.param(
-            np.array([{"run": "me"}], object), "no whole artefact", id="a pickle"
+            np.array([{"run": "me"}], object), "not a complete artefact", id="a pickle"
         ),
     ],
 )
