@@ -45,14 +45,14 @@ def read_manifest(folder: Path) -> Manifest:
     """Returns the manifest of a backup, after checking every file.
 
     Raises:
-      BadInputError: the folder is no backup, or a file is missing or has changed.
+      BadInputError: the folder is not a backup, or a file is missing or has changed.
     """
     try:
         manifest = _JSON.validate_json((folder / MANIFEST).read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         raise BadInputError(
-            f"{folder} is no backup: it has no {MANIFEST}. Name a folder that 'harbor "
-            "backup create' has made, or the folder above."
+            f"{folder} is not a backup: it has no {MANIFEST}. Name a folder that 'harbor "
+            "backup create' has made, or its parent folder."
         ) from None
     except ValidationError:
         raise _damaged(folder, f"{MANIFEST} cannot be read") from None

@@ -22,7 +22,7 @@ from pipelines.runs.ledger import recorded
 from pipelines.settings import Settings
 
 STAGED_FOR = timedelta(days=1)
-"""Age from which an unfinished backup is removed: the process that wrote it was killed."""
+"""Age at which an unfinished backup is removed: by then, its process must have been killed."""
 KEPT_ARTEFACTS = """
 select filename, sha256 from models where pruned_at is null order by filename
 """
@@ -83,9 +83,9 @@ def _fill(
         connection.execution_options(isolation_level="REPEATABLE READ")
         snapshot = connection.scalar(sa.text("select pg_export_snapshot()"))
         # The run is recorded after the snapshot is taken: the backup would otherwise contain
-        # a run that never ends. An older schema's ledger may lack columns.
+        # a run that never ends. In an older schema no run is recorded: its ledger may lack columns.
         with recorded(engine, "backup") if schema.is_current else nullcontext() as run:
-            # Artefacts first: the next nightly run may remove some that the snapshot names.
+            # Artefacts are copied first: a nightly run may remove some that the snapshot names.
             missing = _copy_artefacts(connection, settings.artefacts, staging)
             name = str(connection.scalar(sa.text("select current_schema()")))
             postgres.dump(engine.url, name, str(snapshot), staging / DATABASE)
@@ -133,7 +133,7 @@ def _count_rows(connection: sa.Connection) -> dict[str, int]:
 def _remove_old(folder: Path, now: datetime, keep: int | None) -> list[str]:
     old = [] if keep is None else archive.complete_backups(folder, now)[:-keep]
     for path in old:
-        # The manifest first: a half-removed backup must not look complete.
+        # The manifest is removed first: a half-removed backup must not look complete.
         (path / MANIFEST).unlink()
         shutil.rmtree(path)
     return [path.name for path in old]

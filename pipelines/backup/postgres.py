@@ -21,9 +21,9 @@ SCRIPT_HEAD_BYTES = 4096
 
 
 def dump(url: sa.URL, schema: str, snapshot: str, target: Path) -> None:
-    """Dumps a schema as of a snapshot that another session has exported.
+    """Dumps a schema, as seen by a snapshot that another session has exported.
 
-    Owners and privileges are left out: `roles` grants them after a restore.
+    Owners and privileges are left out: `roles` grants the privileges after a restore.
 
     Raises:
       DatabaseError: pg_dump failed.
@@ -40,7 +40,7 @@ def load(
 ) -> None:
     """Restores a dump in one transaction, between two SQL scripts.
 
-    `before` drops the existing tables; `after` fails if rows are missing. `scratch` is a folder
+    `before` drops the existing tables; `after` fails if a row count is wrong. `scratch` is a folder
     with room for the dump as plain text, which is several times larger.
 
     Raises:

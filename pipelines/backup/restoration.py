@@ -41,7 +41,7 @@ group by kind order by array_position('{view,materialized view,table,function}',
 CHECK_ROWS = """
 do $$ begin
     if (select count(*) from {table}) <> {rows} then
-        raise exception '% has not the rows that were backed up', {name};
+        raise exception '% does not have the rows that were backed up', {name};
     end if;
 end $$;
 """
@@ -61,13 +61,13 @@ def restore(
 ) -> RestoredBackup:
     """Checks a backup, or the newest in a folder of backups, then restores artefacts and database.
 
-    The database changes in one transaction, which is rolled back if a table lacks rows. An older
+    The database changes in one transaction, which is rolled back if a row count is wrong. An older
     backup is then upgraded to this release's schema. `engine` must connect as the owner of the
     tables, and no other session may be open.
 
     Raises:
       BadInputError: the backup is damaged or of a newer release, or the database is not
-        empty and must not be replaced.
+        empty and `replace` is false.
       DatabaseError: the database is in use, or the restore failed.
     """
     if not (folder / MANIFEST).exists():
@@ -109,8 +109,8 @@ def _require_unused(engine: sa.Engine, replace: bool) -> None:
         if tables and not replace:
             raise BadInputError(
                 f"The database is not empty: it has {len(tables)} tables. Name another "
-                "with HARBOR_DATABASE_URL or HARBOR_HOME, or add --replace to lose what "
-                "is there."
+                "with HARBOR_DATABASE_URL or HARBOR_HOME, or add --replace to delete "
+                "what is there."
             )
         # A session whose client has just gone takes a moment to end.
         for _ in range(SESSION_CHECKS):

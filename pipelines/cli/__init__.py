@@ -1,9 +1,9 @@
 """`harbor`: thin commands over the functions of `pipelines`.
 
-One module per group of commands. Each imports what it runs inside its functions, so that
-help texts and shell completion do not wait for a database driver. `main` alone
-turns an expected error into one sentence and an exit code: 0 done, 1 a failure, 2 wrong
-usage, 3 nothing was done although something was expected.
+One module per group of commands. The modules import slow libraries only inside functions, so
+that help texts and shell completion do not wait for a database driver. Only `main` turns an
+expected error into one sentence and an exit code: 0 for success, 1 for a failure, 2 for wrong
+usage, 3 if there was nothing to do.
 """
 
 import signal
@@ -69,7 +69,7 @@ def _options(
             "--version",
             callback=_show_version,
             is_eager=True,
-            help="Print the version of this program and end.",
+            help="Print the version of this program and exit.",
         ),
     ] = False,
 ) -> None:

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from pipelines.backfill import BackfillResult, ProgressCallbacks
 
 INTERRUPTION_MESSAGE = (
-    "Origins that were written are kept. Run the same command again: it goes on from "
+    "Origins that were written are kept. Run the same command again: it continues from "
     "there."
 )
 STOPPING_MESSAGE = (
-    "The backfill stops after the current group of origins; once more stops it at once."
+    "The backfill stops after the current group of origins; Ctrl-C again stops it now."
 )
 
 
@@ -39,7 +39,7 @@ def backfill(
     train: Annotated[
         bool,
         typer.Option(
-            "--train", help="Train a model for origins that no model may forecast."
+            "--train", help="Train a model for origins that precede all trained models."
         ),
     ] = False,
     again: Annotated[
@@ -59,9 +59,9 @@ def backfill(
     """Forecasts from each past day with a model trained on or before it, and scores it.
 
     A hindcast sees only what was known in the night after its origin. Live forecasts are
-    kept, and so are hindcasts of the same model and data. Interrupted, the same command goes
-    on from there; Ctrl-C stops it after the current group of origins.
-    If nothing is due, it does nothing and ends with 3.
+    kept, and so are hindcasts of the same model and data. After an interruption, the same
+    command continues; Ctrl-C stops it after the current group of origins.
+    If nothing is due, it does nothing and exits with 3.
 
     Example: `harbor backfill --from 2026-03-01 --to 2026-03-31 --dry-run`
     """

@@ -1,4 +1,4 @@
-"""`harbor backtest`: scores of forecasts of held-out days."""
+"""`harbor backtest`: scores of forecasts for held-out days."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from pipelines.cli.train import (
 if TYPE_CHECKING:
     from pipelines.training.backtesting import Backtest
 
-# Copy of `naive_forecasts.NAIVE_FORECASTS`: its module would import NumPy for a help text.
+# Copy of `naive_forecasts.NAIVE_FORECASTS`: a help text need not wait for NumPy's import.
 NAIVE_FORECASTS = ("seasonal_naive", "median4")
-# Copy of `backtest_rows.SEGMENTS`: its module would import pandas.
+# Copy of `backtest_rows.SEGMENTS`, whose module imports pandas.
 SEGMENTS = ("depot", "city", "horizon", "weekday", "kind")
 
 
@@ -75,7 +75,7 @@ def backtest(
     """Trains on everything before the held-out days, then forecasts them from every origin.
 
     Each forecast sees what was known on the night after its origin, not later corrections.
-    With --as-of, the actuals are those known then, too.
+    With --as-of, the actuals, too, are as known on that night.
 
     Example: `harbor backtest --holdout-days 30 --against seasonal_naive,median4`
     """
@@ -89,7 +89,7 @@ def backtest(
     names = tuple(name.strip() for name in against.split(",") if name.strip())
     if unknown := sorted(set(names) - set(NAIVE_FORECASTS)):
         raise typer.BadParameter(
-            f"--against names {', '.join(unknown)}, which is no naive forecast. Choose from "
+            f"--against names {', '.join(unknown)}, which is not a naive forecast. Choose from "
             f"{', '.join(NAIVE_FORECASTS)}."
         )
     tables = segment_tables(by or [], SEGMENTS)

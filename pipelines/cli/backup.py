@@ -66,14 +66,14 @@ def restore(
     replace: Annotated[
         bool,
         typer.Option(
-            "--replace", help="Replace what the database holds now; it is deleted."
+            "--replace", help="Delete what the database holds now, and replace it."
         ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Restores database and artefacts; every part is checked first.
 
-    Nobody else may use the database meanwhile: stop the scheduler and the dashboard.
+    Nobody else may use the database during the restore: stop the scheduler and the dashboard.
 
     Example: `harbor backup restore /srv/backups --replace`
     """

@@ -88,7 +88,7 @@ def show_result(result: object, sentence: str, as_json: bool) -> None:
 
 
 def show_csv(rows: Sequence[Mapping[Any, object]]) -> None:
-    """Prints rows with equal keys as CSV with a header; text like a formula is quoted."""
+    """Prints rows with equal keys as CSV with a header; text that resembles a formula is quoted."""
     from pipelines.schema.spreadsheet_cells import safe_cell
 
     table = csv.DictWriter(sys.stdout, list(rows[0]) if rows else [])
@@ -104,7 +104,7 @@ def _without_nan(value: Any) -> Any:
         return {str(key): _without_nan(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [_without_nan(each) for each in value]
-    if isinstance(value, float) and value != value:  # noqa: PLR0124 - NaN alone
+    if isinstance(value, float) and value != value:  # noqa: PLR0124 - true of NaN only
         return None
     return value
 
@@ -112,8 +112,8 @@ def _without_nan(value: Any) -> Any:
 def not_started_depots(depot_ids: Sequence[str]) -> str:
     """Lists depots that forecasts leave out, with the reason and advice."""
     return (
-        f"{shortened_list(depot_ids)}; they have no orders yet and no opened_on. Give those "
-        "that will open an opened_on in a depots file, and load it with 'harbor ingest'"
+        f"{shortened_list(depot_ids)}; they have no orders yet and no opened_on. If a "
+        "depot will open, set its opened_on in a depots file, and load that with 'harbor ingest'"
     )
 
 

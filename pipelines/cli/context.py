@@ -1,4 +1,4 @@
-"""The context of a command: its settings and its migrated database."""
+"""The context of a command: its settings and its database."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class CommandContext:
 def open_database(
     timeout_s: float = 0, settings: Settings | None = None
 ) -> Iterator[CommandContext]:
-    """Opens the database without a check of its schema; `settings` default to the user's.
+    """Opens the database without checking its schema; loads the settings if none are given.
 
     Raises:
       DatabaseError: the database does not answer within `timeout_s` seconds.
@@ -89,7 +89,7 @@ def open_context(
 
 
 def make_inbox(settings: Settings) -> None:
-    """Creates the inbox; does nothing without the right to, as a read-only user needs none."""
+    """Creates the inbox if this user may; a read-only user does not need it."""
     with suppress(OSError):
         settings.inbox.mkdir(parents=True, exist_ok=True)
 
@@ -98,7 +98,7 @@ def past_day(context: CommandContext, text: str | None, option: str) -> date | N
     """Parses a day given on the command line, which must be over.
 
     Raises:
-      BadParameter: it is no ISO 8601 date.
+      BadParameter: it is not an ISO 8601 date.
       BadInputError: it is not over at any depot.
     """
     from pipelines.demand import counting
@@ -131,7 +131,7 @@ def as_date(text: str, option: str) -> date:
     """Parses a day given on the command line.
 
     Raises:
-      BadParameter: it is no ISO 8601 date.
+      BadParameter: it is not an ISO 8601 date.
     """
     try:
         return date.fromisoformat(text)
@@ -157,7 +157,7 @@ def day_range(first: str | None, last: str | None) -> tuple[date | None, date | 
     """Parses the options --from and --to, either of which may be missing.
 
     Raises:
-      BadParameter: one is no ISO 8601 date, or they are the wrong way round.
+      BadParameter: one is not an ISO 8601 date, or they are the wrong way round.
     """
     first_on = None if first is None else as_date(first, "--from")
     last_on = None if last is None else as_date(last, "--to")

@@ -67,7 +67,7 @@ def dashboard(
 def server(
     context: CommandContext, address: str, port: int, *, insecure: bool = False
 ) -> Iterator[Callable[[], None]]:
-    """Runs Streamlit as a child process until the block ends; yields a function that waits for it.
+    """Runs Streamlit in a child process until the block ends; yields a function to await the child.
 
     The child gets the address of the running database, so that it does not start another.
     The function raises a HarborError if the child ends with an error.
@@ -120,8 +120,8 @@ def _require_success(status: int) -> None:
         if status < 0:
             cause = f"signal {signal.Signals(-status).name}"
         raise HarborError(
-            f"The dashboard's server ended, by {cause}. See its output above, and "
-            "whether the machine ran out of memory; then start 'harbor dashboard' again."
+            f"The dashboard's server ended ({cause}). See its output above, check "
+            "whether the machine ran out of memory, and start 'harbor dashboard' again."
         )
 
 

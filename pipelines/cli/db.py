@@ -44,7 +44,7 @@ def upgrade(as_json: AsJson = False) -> None:
 
 @app.command("roles")
 def show_roles(as_json: AsJson = False) -> None:
-    """Creates the missing roles, all but the owner, and shows their rights.
+    """Creates missing roles, except the owner, and shows the rights of each role.
 
     A role can log in once HARBOR_WRITER_PASSWORD or HARBOR_DASHBOARD_PASSWORD is set for it.
 
@@ -130,9 +130,9 @@ def prune(as_json: AsJson = False) -> None:
     """Deletes old artefacts, and old orders and forecasts if a setting limits their age.
 
     Artefacts of models that nothing needs are deleted after HARBOR_KEEP_ARTEFACTS_DAYS,
-    orders after HARBOR_KEEP_ORDERS_DAYS. Daily demand keeps every day; days whose orders
-    are deleted are frozen: no later file changes their count, and an order of theirs that
-    is loaded again with a later date is counted on both days. Forecasts and scores are
+    orders after HARBOR_KEEP_ORDERS_DAYS. Daily demand is never deleted, but days whose orders
+    are deleted are frozen: no later file changes their count, and if one of their orders is
+    loaded again with a later date, it is counted on both days. Forecasts and scores are
     deleted after HARBOR_KEEP_FORECASTS_DAYS. Each night does the same.
 
     Example: `HARBOR_KEEP_ORDERS_DAYS=400 harbor db prune`
@@ -148,7 +148,7 @@ def prune(as_json: AsJson = False) -> None:
             show_json(asdict(pruned))
         if pruned.is_empty:
             raise NothingToDoError(
-                "Nothing is old enough to remove, by HARBOR_KEEP_ARTEFACTS_DAYS "
+                "Nothing is old enough to remove according to HARBOR_KEEP_ARTEFACTS_DAYS "
                 f"({settings.keep_artefacts_days}), HARBOR_KEEP_ORDERS_DAYS "
                 f"({settings.keep_orders_days or 'not set'}) and "
                 f"HARBOR_KEEP_FORECASTS_DAYS ({settings.keep_forecasts_days or 'not set'})."
@@ -173,7 +173,7 @@ def prune(as_json: AsJson = False) -> None:
 def url(as_json: AsJson = False) -> None:
     """Prints the database's address, password included, for psql and other tools.
 
-    The embedded database answers while a command such as `harbor dashboard` runs.
+    The embedded database is reachable only while a command such as `harbor dashboard` runs.
 
     Example: `psql "$(harbor db url)"`
     """

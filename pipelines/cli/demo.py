@@ -24,7 +24,7 @@ ADDRESS = "127.0.0.1"
 Stage = Callable[["DemoContext", Any], str]
 """Runs a stage with a progress reporter, and returns the outcome as text."""
 INTERRUPTION_MESSAGE = (
-    "Stages that were done are kept. The same command continues from there."
+    "Finished stages are kept. The same command continues from there."
 )
 
 
@@ -42,7 +42,7 @@ def demo(
 ) -> None:
     """Invents a fleet, serves the dashboard, trains, and simulates the last ten nightly runs.
 
-    Run again, it continues where it stopped.
+    After an interruption, the same command continues.
 
     Example: `harbor demo --depots 6 --days 200 --no-serve`
     """

@@ -67,7 +67,7 @@ def _accelerators() -> list[Finding]:
     try:
         devices = accelerators.probe()
     except DeviceError as error:
-        # One process at a time can use a TPU; a nightly run that trains may hold it.
+        # Only one process at a time can use a TPU; a nightly run that trains may hold it.
         is_busy = "already in use" in str(error)
         message = f"{error}; see 'driver or wheel mismatch' in deploy/RUNBOOK.md"
         return [wheels, Finding("devices", is_busy, str(error) if is_busy else message)]
@@ -84,7 +84,7 @@ def device_finding(devices: accelerators.Devices) -> Finding:
     tpus, gpus = accelerators.tpu_files(), accelerators.gpu_files()
     if not (tpus or gpus):
         return Finding("devices", True, "JAX trains on the CPU")
-    message = f"JAX trains on the CPU, but {[*tpus, *gpus][0]} is here; "
+    message = f"JAX trains on the CPU, but {[*tpus, *gpus][0]} exists; "
     if any(map(accelerators.installed, accelerators.PACKAGES)):
         message += f"see 'driver or wheel mismatch' in deploy/RUNBOOK.md {devices.log}"
         return Finding("devices", False, message.strip())
@@ -126,8 +126,8 @@ def source_findings(settings: Settings) -> list[Finding]:
 
 
 def _port() -> Finding:
-    """Reports whether the port is free; the dashboard itself may use it, so never a failure."""
-    message = f"{PORT} is in use; if not by the dashboard, give it another with --port"
+    """Reports whether the port is free; never a failure, because the dashboard may use it."""
+    message = f"{PORT} is in use; unless by the dashboard, choose another with --port"
     if ports.is_free(ADDRESS, PORT):
         message = f"{PORT} is free for the dashboard"
     return Finding("port", True, message)
@@ -188,12 +188,12 @@ def data_finding(last_day_on: date, due_on: date) -> Finding:
 
 
 def unknown_finding(unknown: dict[date, int], since: date) -> Finding:
-    """Lists the past days with unknown orders; no failure, as they may stay unknown."""
+    """Lists the past days with unknown orders; not a failure, as they may stay unknown."""
     if not unknown:
         return Finding("past days", True, f"all known since {since}")
     days = shortened_list(f"{day} ({count(n, 'depot')})" for day, n in unknown.items())
     message = (
-        f"no orders are known of {days}; they are left out, not counted as 0. Load their files "
+        f"no orders are known for {days}; they are left out, not counted as 0. Load their files "
         "with 'harbor ingest'"
     )
     return Finding("past days", True, message)
@@ -215,7 +215,7 @@ def zone_finding(odd: list[OddZone]) -> Finding:
 
 
 def started_finding(not_started: list[str]) -> Finding:
-    """Lists the depots that forecasts leave out; no failure, as their opening may be planned."""
+    """Lists the depots that forecasts leave out; not a failure: their opening may be planned."""
     message = "have all started"
     if not_started:
         depots = not_started_depots(not_started)
@@ -224,7 +224,7 @@ def started_finding(not_started: list[str]) -> Finding:
 
 
 def signal_findings(signals: list[SignalSummary]) -> list[Finding]:
-    """Lists signals with missing values in the days ahead; no failure, as gaps may be intended."""
+    """Lists signals with missing values in the days ahead; not a failure: gaps may be intended."""
     if not signals:
         return []
     lacking = [
@@ -260,13 +260,13 @@ def clock_findings(ahead: list[LoadedFile]) -> list[Finding]:
     message = (
         f"was ahead, to {ahead[0].loaded_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC, when it loaded "
         f"{loads}: their days count as over, and their corrections and signals as known only "
-        "then. Take each back with 'harbor files withdraw', and load it again"
+        "then. Withdraw each file with 'harbor files withdraw', and load it again"
     )
     return [Finding("clock", False, message)]
 
 
 def _closed_days(closed: ClosedDayOrders, since: date) -> Finding:
-    """Reports orders on closed days; they may be real, so this is no failure."""
+    """Reports orders on closed days; they may be real, so this is not a failure."""
     if closed.last_on is None:
         return Finding("closed days", True, f"no orders on them since {since}")
     message = (

@@ -55,8 +55,8 @@ def withdraw_event(
 ) -> None:
     """Withdraws an event: later forecasts do not see it.
 
-    Forecasts made before are not changed. To restore the event, load a file that has it
-    with `withdrawn` no.
+    Earlier forecasts are not changed. To restore the event, load a file that has it
+    with `withdrawn` set to no.
 
     Example: `harbor events withdraw closed/2026-08-01/depot/A --reason "works moved"`
     """

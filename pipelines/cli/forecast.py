@@ -63,15 +63,15 @@ def forecast(
 ) -> None:
     """Forecasts every depot, and stores the forecast.
 
-    From the last day of data, the dashboard shows it from then on; from an earlier day it is
-    a hindcast, which is not shown.
+    The dashboard then shows the forecast if it is from the last day of data; a forecast from an
+    earlier day is a hindcast, which is not shown.
 
     Example: `harbor forecast --origin 2026-03-31 --csv > forecast.csv`
     """
     if as_csv and as_json:
         raise typer.BadParameter("Give --csv or --json, not both.")
     if today and (origin or n_paths or hourly):
-        raise typer.BadParameter("--today goes with --csv or --json only.")
+        raise typer.BadParameter("--today can be combined only with --csv or --json.")
     if today:
         _tell_today(as_csv=as_csv, as_json=as_json)
         return
@@ -97,7 +97,7 @@ class _Made:
       rows, totals: Results of `read_forecasts` and `read_totals`.
       by_hour: Result of `hours.forecast_hours`; None without --hourly.
       shown: The forecast that the dashboard shows; None if it shows none.
-      reason: Why another model than the champion made it; None if the champion did.
+      reason: Why a model other than the champion made it; None if the champion did.
       not_started: Ids of the depots that are left out.
     """
 
@@ -172,7 +172,7 @@ def _show(made: _Made) -> None:
     own = (made.origin_on, made.version)
     if shown and (shown.origin_on, shown.model_version) != own:
         echo(
-            f"The dashboard goes on showing the forecast from {shown.origin_on}, by model "
+            f"The dashboard still shows the forecast from {shown.origin_on}, by model "
             f"{shown.model_version}."
         )
     show_totals(made.totals)
@@ -224,7 +224,7 @@ def _planned(row: dict[str, Any]) -> str:
 
 
 def _interval(row: dict[str, Any]) -> str:
-    """80 % interval as text, such as '(390–450)', scaled by planned over model as on the pages."""
+    """80 % interval as text, such as '(390–450)', scaled by planned / point as on the pages."""
     ratio = row["planned"] / row["point"] if row["point"] > 0 else 1.0
     return f"({ratio * row['p10']:,.0f}–{ratio * row['p90']:,.0f})"
 

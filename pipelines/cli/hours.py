@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def as_rows(table: "pa.Table", origin: date, version: str) -> list[dict[str, Any]]:
-    """Rows of `hourly_forecast` for JSON and CSV, with their origin and model version."""
+    """Rows of `hours.forecast_hours` for JSON and CSV, with their origin and model version."""
     named = {"origin_on": origin, "model_version": version}
     rows = table.drop_columns(["city"]).to_pylist()
     return [{**row, "starts_at": row["starts_at"].isoformat(), **named} for row in rows]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MAX_REASONS_SHOWN = 5
 UNCHANGED = "Nothing was changed."
 INTERRUPTION_MESSAGE = (
-    "Files before the current one are kept, but for those stored together with it. The "
+    "Files before the current one are kept, except those stored together with it. The "
     "same command continues from there."
 )
 
@@ -82,7 +82,7 @@ def ingest_files(
 ) -> None:
     """Loads depots, orders, daily counts, events and signals; safe to repeat.
 
-    Reads .csv, .tsv (packed as .gz too), .parquet, .xlsx, and .zip of these, from files,
+    Reads .csv, .tsv (both also as .gz), .parquet, .xlsx, and .zip of these, from files,
     folders, http(s)://, s3://, gs://, abfs:// (Azure), or standard input.
 
     Example: `harbor ingest orders/ --column depot_id="Base Number"`
@@ -98,7 +98,7 @@ def ingest_files(
         )
     if STDIN in paths and kind is None:
         raise typer.BadParameter(
-            "Standard input has no name: say what it is by --kind."
+            "Standard input has no name: give its kind with --kind."
         )
     options = file_options(
         column, kind=kind, date_format=date_format, encoding=encoding, decimal=decimal,

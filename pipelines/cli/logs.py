@@ -62,7 +62,7 @@ def format_event(event: Mapping[str, Any]) -> str:
 
 
 def _to_plain_values(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    # As in the ledger: types that JSON lacks become text, in which URLs show no password.
+    # As in the ledger: types that JSON lacks become text, and the text of a URL has no password.
     return {name: plain(value) for name, value in event.items()}
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pipelines.store.models import Model
     from pipelines.training.manual_promotion import NewChampion
 
-# Copy of the keys of `accuracy.SEGMENTS`: its module would import SQLAlchemy for a help text.
+# Copy of the keys of `accuracy.SEGMENTS`: a help text need not wait for SQLAlchemy's import.
 SCORE_SEGMENTS = ("depot", "city", "horizon", "model", "day")
 LIVE_COLUMNS = {
     "mape": "MAPE %",

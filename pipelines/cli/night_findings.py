@@ -43,7 +43,7 @@ def _dead_runs(dead: list[int]) -> Finding:
 
 
 def _scheduler(engine: sa.Engine, settings: Settings) -> Finding:
-    """Checks the scheduler; its absence is no failure, as cron may start the nights."""
+    """Checks the scheduler; its absence is not a failure, as cron may start the nights."""
     now = datetime.now(UTC)
     if not schedule.has_leader(engine):
         message = "none runs; 'harbor schedule run' starts one"

@@ -9,7 +9,7 @@ from pipelines.cli.train import fit_progress
 
 INTERRUPTION_MESSAGE = "Finished steps are kept. 'harbor nightly' continues from there."
 DATABASE_TIMEOUT_S = 90
-"""Long enough for a server to restart, as at night nobody repeats the command."""
+"""Long enough for a server to restart, because at night nobody repeats the command."""
 
 
 def nightly(
@@ -18,12 +18,12 @@ def nightly(
 ) -> None:
     """Loads the inbox, counts demand, scores, prunes, trains, promotes and forecasts.
 
-    Pruning deletes old model files, and orders and forecasts beyond HARBOR_KEEP_ORDERS_DAYS
-    and HARBOR_KEEP_FORECASTS_DAYS where these are set. Before training, the accuracy of the
+    Pruning deletes old model files, and orders and forecasts older than HARBOR_KEEP_ORDERS_DAYS
+    and HARBOR_KEEP_FORECASTS_DAYS, if these are set. Before training, the accuracy of the
     live forecasts is checked.
 
-    Run again after an interruption, it continues from there. If the night is done and no
-    new data has come in, it does nothing and ends with 3.
+    After an interruption, the same command continues. If the night is done and no new data
+    has come in, it does nothing and exits with 3.
 
     Example: `harbor nightly --origin 2026-03-31`
     """

@@ -25,7 +25,7 @@ def send_test(as_json: AsJson = False) -> None:
     channels = channels_of(Settings.load())
     if not channels:
         raise ConfigError(
-            "HARBOR_NOTIFY_URLS is not set, so there is no channel to test. Set it to their addresses."
+            "HARBOR_NOTIFY_URLS is not set, so there is no channel to test. Set it to channel addresses."
         )
     test = Notification(
         ("test",),

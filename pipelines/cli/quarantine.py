@@ -70,7 +70,7 @@ def replay_rejected(
 ) -> None:
     """Validates rows in quarantine again, and loads those that are valid now.
 
-    They are loaded in the place of their file: rows of later files still replace them.
+    They count as loaded when their file was: rows of later files still replace them.
 
     Example: `harbor quarantine replay --file orders-2026-03 --date-format %d/%m/%Y`
     """

@@ -21,7 +21,7 @@ select ({SERVER}),
 
 
 def check_replica(engine: sa.Engine, settings: Settings) -> list[Finding]:
-    """Checks that the replica answers and follows this database, and how far behind it is.
+    """Checks that the replica answers and follows this database; reports how far behind it is.
 
     Returns:
       One finding; an empty list if no replica is configured.

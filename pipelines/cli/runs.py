@@ -64,7 +64,7 @@ def list_runs(
 @app.command("show")
 def show_run(
     run_id: int,
-    lines: Annotated[int, typer.Option(help="Log lines to show at most.", min=0)] = 50,
+    lines: Annotated[int, typer.Option(help="Maximum log lines to show.", min=0)] = 50,
     as_json: AsJson = False,
 ) -> None:
     """Shows one run, its steps, and what they logged.
@@ -98,7 +98,7 @@ def follow_run(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Shows what a run logs until it ends; ends with 1 if the run failed.
+    """Shows what a run logs until it ends; exits with 1 if the run failed.
 
     With --json it waits for the end and prints the run.
 

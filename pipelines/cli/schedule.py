@@ -38,7 +38,7 @@ def run(as_json: AsJson = False) -> None:
         show_json({"next": upcoming.isoformat()})
     echo(f"The next night starts on {upcoming:%a %d %b at %H:%M %Z}. Ctrl-C stops.")
     while not stopped.is_set():
-        # Opened anew in each pass, which restarts the embedded database if it has stopped.
+        # Reopened in each pass, which restarts the embedded database if it has stopped.
         try:
             with open_context() as context:
                 schedule.run_scheduler(context.engine, context.settings, stopped)
@@ -99,7 +99,7 @@ def _show(overview: dict[str, Any]) -> None:
     if overview["due_now"]:
         echo(
             f"The night of {overview['due_now']} is due, and not done. The scheduler tries it "
-            f"{MAX_ATTEMPTS} times, {CATCH_UP_MINUTES} minutes apart, and then goes on with the "
+            f"{MAX_ATTEMPTS} times, {CATCH_UP_MINUTES} minutes apart, and then leaves it to the "
             "next; 'harbor nightly' runs it at once."
         )
     if not overview["scheduler_runs"]:

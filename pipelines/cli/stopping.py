@@ -45,7 +45,7 @@ class StopRequests:
 
     @property
     def exit_code(self) -> int:
-        """128 and the number of the signal."""
+        """128 plus the number of the signal."""
         return 128 + self.number
 
     def is_requested(self) -> bool:

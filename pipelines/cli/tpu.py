@@ -31,7 +31,7 @@ def tpu_check(
     """
     from pipelines.settings import Settings
 
-    # JAX reads these when it is imported, which is why the imports follow.
+    # JAX reads these variables when it is imported, so they are set before the imports.
     os.environ |= COMPILE_ONLY
     from forecaster.model.tpu import check
     from forecaster.model.two_stage_fit import Recipe
@@ -46,11 +46,11 @@ def tpu_check(
     collectives = [f"{count} × {name}" for name, count in checked.collectives.items()]
     echo(
         f"The training step compiles for {checked.topology}: {checked.cores} cores, "
-        f"{checked.batch_size} windows a step, in {checked.compile_seconds} s."
+        f"{checked.batch_size} windows per step, in {checked.compile_seconds} s."
     )
     echo(
-        f"Memory: {used / MIB:.0f} MiB of {memory / GIB:.0f} GiB a core "
+        f"Memory: {used / MIB:.0f} MiB of {memory / GIB:.0f} GiB per core "
         f"({used / memory:.1%}); depots are streamed, so a larger fleet needs no more."
     )
     echo(f"Collectives: {', '.join(collectives) or 'none'}.")
-    echo(f"About {checked.largest_batch:,} depots would fit in one single step.")
+    echo(f"About {checked.largest_batch:,} depots would fit in a single step.")

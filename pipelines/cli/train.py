@@ -34,7 +34,7 @@ FITS = {"evaluation": "First fit (evaluation)", "production": "Second fit (produ
 
 Epochs = Annotated[
     int | None,
-    typer.Option(help="Passes over the history. [default: by its length]", min=1),
+    typer.Option(help="Passes over the history. [default: from its length]", min=1),
 ]
 Seed = Annotated[int | None, typer.Option(help="Seed of the random numbers.", min=0)]
 
@@ -50,16 +50,16 @@ def train(
         bool,
         typer.Option(
             "--warm-up",
-            help="Only fill the compile cache for the nights to come; train no model.",
+            help="Only fill the compile cache for the coming nights; train no model.",
         ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Trains a model, evaluates it on held-out days, and makes it champion if it passes.
 
-    It passes if it is trained on no older data than the champion; if its MAPE on those days is
-    at most the seasonal naive's, and at most 1.02 times that of the champion and of an earlier
-    champion, but not the same as the champion's; and if its canary, a trial forecast, passes.
+    It passes if its data is at least as new as the champion's; if its MAPE on those days is at
+    most the seasonal naive's, at most 1.02 times the champion's and an earlier champion's, and
+    not equal to the champion's; and if its canary, a trial forecast, passes.
     The first model of a fleet needs only the canary.
 
     Example: `harbor train --through 2026-03-31`

@@ -30,8 +30,8 @@ def watch(
 ) -> None:
     """Serves /metrics, /healthz and /readyz, and sends notifications, until Ctrl-C.
 
-    Everything is read from the database, so it is the same after a restart. Other
-    machines are answered with --insecure only. With --json it first prints its address.
+    Metrics of runs, data and accuracy come from the database, so a restart changes none. Other
+    machines are answered only with --insecure. With --json it first prints its address.
 
     Example: `harbor watch --port 9464`
     """
@@ -66,7 +66,7 @@ def _serve(settings: Settings, address: str, port: int) -> None:
     notifier = Notifier(channels_of(settings))
     with serving(state, address, port):
         while True:
-            # Opened anew in each pass, which restarts the embedded database if it has stopped.
+            # Reopened in each pass, which restarts the embedded database if it has stopped.
             try:
                 with database_url(settings) as url:
                     engine = create_readonly_engine(url)

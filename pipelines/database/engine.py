@@ -19,12 +19,12 @@ LOGIN_ADVICE = "Check user and password in HARBOR_DATABASE_URL"
 REFUSAL_ADVICE = {
     "password": LOGIN_ADVICE,
     "fe_sendauth": LOGIN_ADVICE,
-    "no pg_hba": "Let this host and user in, in the server's pg_hba.conf",
+    "no pg_hba": "Admit this host and user in the server's pg_hba.conf",
     "role": "Create the user, or name another in HARBOR_DATABASE_URL",
     "database": "Create the database with 'createdb', or name another in "
     "HARBOR_DATABASE_URL",
 }
-"""Advice by the beginning of the server's message when it refuses a user."""
+"""Advice, by the beginning of the message with which the server refuses a user."""
 UNREACHABLE_ADVICE = "Check HARBOR_DATABASE_URL and that the server runs"
 
 
@@ -126,7 +126,7 @@ def parsed_url(url: str, setting: str = "HARBOR_DATABASE_URL") -> sa.URL:
     """Parses the URL in a setting, and sets the driver to psycopg 3.
 
     Raises:
-      DatabaseError: the setting is no URL of a Postgres; the message never contains the URL.
+      DatabaseError: the setting is not the URL of a Postgres; the message never contains the URL.
     """
     try:
         # libpq accepts both schemes, SQLAlchemy only postgresql://.
@@ -135,7 +135,7 @@ def parsed_url(url: str, setting: str = "HARBOR_DATABASE_URL") -> sa.URL:
         parsed = None
     if parsed is None or parsed.get_backend_name() != "postgresql":
         raise DatabaseError(
-            f"{setting} is no address of a Postgres. Write it as "
+            f"{setting} is not the address of a Postgres. Write it as "
             "postgresql://USER@HOST:5432/DATABASE."
         ) from None
     if "@" in (parsed.host or ""):  # The driver's message would show text before the @.

@@ -1,7 +1,7 @@
 """Database roles and their privileges: owner, writer, the dashboard, other systems.
 
 The owner runs the migrations and owns the tables. The writer may change rows but no table.
-The reader, the dashboard's role, may select, and may call the functions `add_overrides`,
+The dashboard's role may select, and may call the functions `add_overrides`,
 `save_city_settings`, `decide_vans` and `undo_changes`, which the migrations create. Users of other
 systems are members of `harbor_reader`, a role without a login that may only select from the views
 of `schema.reader_views`. A pipeline that connects as the owner switches to the writer's role, so
@@ -87,7 +87,7 @@ class RoleGrants:
     """The privileges of a role.
 
     `reads` and `writes` are the numbers of tables and views that the role may select from and
-    insert into; `too_much` are privileges of the reader that only a superuser can revoke.
+    insert into; `too_much` are privileges of the dashboard's role that only a superuser can revoke.
     """
 
     role: str
@@ -126,7 +126,7 @@ def ensure(
 ) -> list[RoleGrants]:
     """Creates the roles if the user may, and grants them exactly their privileges.
 
-    Safe to repeat: other privileges are revoked. A role that has a password can connect.
+    Safe to repeat. Other privileges are revoked, and a role with a password can connect.
 
     Returns:
       The privileges afterwards; a role that could not be created has `is_there` false.
@@ -143,7 +143,7 @@ def ensure(
                 _set_password(connection, role, password)
     except InsufficientPrivilege as error:
         raise DatabaseError(
-            f"The database does not let this user give rights away: {error}. Run "
+            f"The database does not let this user grant rights: {error}. Run "
             "'harbor db roles' as the owner of the tables."
         ) from None
     except UndefinedFunction as error:
@@ -173,7 +173,7 @@ def ensure_from_settings(engine: sa.Engine, settings: Settings) -> list[RoleGran
 def enable_trust_login(engine: sa.Engine) -> None:
     """Lets both roles connect to a server with trust authentication.
 
-    Only the embedded server uses it: no other user can open its socket.
+    Only the embedded server uses trust: no other user can open its socket.
     """
     with engine.begin() as connection:
         for role in ROLES:

@@ -1,6 +1,6 @@
-"""Compares the schema of a database with that of this release.
+"""Compares the schema of a database with this release's.
 
-Every command makes this comparison, so it avoids Alembic, which is slow to import.
+Every command makes this comparison, so this module avoids Alembic, which is slow to import.
 """
 
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ VERSION_TABLE = "alembic_version"
 OTHER_TABLES_ADVICE = (
     "If an unreleased version made them, set HARBOR_HOME to a new folder, or "
     "HARBOR_DATABASE_URL to an empty database, and load your files again with 'harbor "
-    "ingest', those in inbox/done too; planners' changes stay in the old one"
+    "ingest', those in inbox/done too; planners' changes stay in the old database"
 )
-"""Before release 0.1.0, tables change without a migration or a new revision."""
+"""Needed because, before release 0.1.0, tables change without a migration or a new revision."""
 VERSION = sa.text(f"select version_num from {VERSION_TABLE}")  # noqa: S608 - a constant
 
 
@@ -62,7 +62,7 @@ def compare_if_undefined(listened: sa.Engine, compared: sa.Engine) -> None:
     """Compares the tables with this release's when a statement names an undefined object.
 
     If they differ, a DatabaseError with the differences replaces the statement's error.
-    `listened` is the engine whose errors are handled, `compared` one that is free to connect.
+    Errors of `listened` are handled; `compared` is an engine with a free connection.
     """
 
     def compare(context: ExceptionContext) -> None:

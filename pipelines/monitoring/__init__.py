@@ -3,5 +3,5 @@
 metrics         reads samples from the database, and converts them to Prometheus metrics
 watcher         takes snapshots, probes the dashboard, sends notifications
 server          answers requests from the newest snapshot
-notifications   sends failures and recoveries of nights, and the morning message, by Apprise
+notifications   reports failed and recovered nights, and sends the morning message, by Apprise
 """

@@ -1,6 +1,6 @@
 """The metrics of the fleet: read from the database, and converted for Prometheus.
 
-Timestamps are seconds since 1970, so that a query computes an age as `time()` less the metric.
+Timestamps are seconds since 1970, so that a query computes an age as `time()` minus the metric.
 An unknown value is absent, never 0.
 """
 
@@ -22,7 +22,7 @@ COMPILE_CACHE_PERIOD = timedelta(days=30)
 READY_AFTER = timedelta(minutes=30)
 """Time from the start of a night to its deadline, if HARBOR_READY_BY is not set."""
 MAX_DAYS_BACK = 2
-"""Enough days to find a deadline that has passed: it is at most a day after its night's start."""
+"""Enough days to find a deadline that has passed: one is at most a day after its night starts."""
 
 HELP = {
     "up": "Whether the database could be read.",
@@ -30,10 +30,10 @@ HELP = {
     "schema_current": "Whether the tables are of this release.",
     "watch_started_timestamp_seconds": "When 'harbor watch' began.",
     "deployment_in_progress": "Whether the watch began under 10 minutes ago, or the tables are of another release.",
-    "home_disk_free_bytes": "Free on the disk of HARBOR_HOME.",
-    "home_disk_used_bytes": "Used of the disk of HARBOR_HOME.",
+    "home_disk_free_bytes": "Free bytes on the disk of HARBOR_HOME.",
+    "home_disk_used_bytes": "Used bytes on the disk of HARBOR_HOME.",
     "dashboard_up": "Whether the dashboard answered the last probe.",
-    "dashboard_seconds": "Time of the last probe: its answer, and the first page's queries.",
+    "dashboard_seconds": "Duration of the last probe: the first page's queries, and the answer.",
     "notifications_failed_total": "Notifications that a channel did not accept.",
     "step_failed": "Whether the step's newest ended run failed.",
     "step_success_timestamp_seconds": "End of the step's newest completed run.",
@@ -42,16 +42,16 @@ HELP = {
     "forecast_ready": "Whether the forecast of the newest due night is there.",
     "last_nightly_on_time": "Whether the forecast of the newest due night was ready by its deadline.",
     "last_nightly_margin_seconds": "From that forecast's completion to the deadline; below 0 if late.",
-    "forecast_lag_seconds": "Whole days from the newest origin to the one that is due.",
+    "forecast_lag_seconds": "From the shown forecast's origin to the origin that is due, in whole days.",
     "accuracy_alarms": "Alarms of the last night about live accuracy.",
-    "worse_than_naive_streak": "Newest days in a row worse than the seasonal naive.",
+    "worse_than_naive_streak": "Consecutive newest days that were worse than the seasonal naive.",
     "data_lag_seconds": "From the fleet's newest counted day to the day that is due, in whole days.",
     "data_oldest_depot_lag_seconds": "From the last counted day of the depot furthest behind to the day that is due.",
     "depots": "Depots known.",
-    "depots_late": "Depots that lack the day that is due.",
+    "depots_late": "Depots without a count of the day that is due.",
     "files_refused": "Files of the inbox that the last night refused.",
     "files_loaded_total": "Files loaded.",
-    "rows_accepted_total": "Rows that changed something.",
+    "rows_accepted_total": "Accepted rows that were new or changed an earlier row.",
     "rows_rejected_total": "Rows rejected.",
     "rows_quarantined": "Rows in quarantine.",
     "champion_info": "Always 1; the label version names the champion.",
@@ -64,7 +64,7 @@ HELP = {
     "training_cache_misses": "Compile-cache look-ups of the last training that missed.",
     "training_compile_seconds": "Compile time of the last training.",
     "training_first_step_seconds": "Time to compile and run one step, before the last training's first epoch.",
-    "training_step_seconds": "A step of the last training, once compiled.",
+    "training_step_seconds": "Mean duration of a step of the last training, once compiled.",
     "training_device_memory_peak_bytes": "Peak memory of one device in the last training.",
     "training_device_memory_limit_bytes": "Memory of one device that the last training could use.",
     "training_host_memory_peak_bytes": "Peak memory of the last training's process.",

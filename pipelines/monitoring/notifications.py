@@ -57,7 +57,7 @@ class Channel:
         # Imported here, because most commands send nothing and the import is slow.
         import apprise
 
-        # Its warnings contain addresses in full; the reasons are logged below, masked.
+        # Apprise's warnings contain full addresses; the reasons are logged by `Notifier`, masked.
         logging.getLogger("apprise").propagate = False
         self._url, self._apprise = url, apprise.Apprise()
         if not self._apprise.add(url):
@@ -89,7 +89,7 @@ class Channel:
 
 
 def channels_of(settings: Settings) -> list[Channel]:
-    """The channels that HARBOR_NOTIFY_URLS names; empty where it is not set.
+    """The channels that HARBOR_NOTIFY_URLS names; empty if it is not set.
 
     Raises:
       ConfigError: Apprise does not support an address.
@@ -101,7 +101,7 @@ def channels_of(settings: Settings) -> list[Channel]:
             channels.append(Channel(url))
         except ValueError:
             raise ConfigError(
-                f"Address {n} of HARBOR_NOTIFY_URLS is none that Apprise can send to. "
+                f"Address {n} of HARBOR_NOTIFY_URLS is not one that Apprise can send to. "
                 "Write it as https://appriseit.com/services/ shows for its service."
             ) from None
     return channels
@@ -155,7 +155,7 @@ class Notifier:
 def due_notification(
     done: EndedNight | None, failed: EndedNight | None, last_was_failure: bool
 ) -> Notification | None:
-    """Decides which notification the newest nights require, even if it was sent; no I/O."""
+    """Decides which notification the newest nights require, even if it was already sent; no I/O."""
     if failed is not None:
         done_run = done.run_id if done and _covers(done, failed) else 0
         if done_run < failed.run_id:
@@ -168,7 +168,7 @@ def due_notification(
 
 
 def _covers(done: EndedNight, failed: EndedNight) -> bool:
-    """Whether the done night has the failed night's origin, a later one, or either has none."""
+    """Whether the done night's origin is the failed night's or later; true if either is unknown."""
     if failed.origin_on is None or done.origin_on is None:
         return True
     return done.origin_on >= failed.origin_on

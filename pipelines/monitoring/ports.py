@@ -18,7 +18,7 @@ def is_free(address: str, port: int) -> bool:
             address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         with socket.socket(family, kind, protocol) as probe:
-            # As servers do, so that a port that was closed just now is free.
+            # Servers set this option, too: a port that has just been closed then counts as free.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(socket_address)
     except OSError:

@@ -1,4 +1,4 @@
-"""The ledger of runs: what ran, when, with which result.
+"""The ledger of runs: what ran, when, and with what result.
 
 ledger          records every step as a row of `runs`, however it ends
 locks           session-level advisory locks, and publishing on the session that holds one

@@ -56,7 +56,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def is_expected(error: BaseException) -> bool:
-    """Whether an error is no fault of the program, so that it needs no traceback.
+    """Whether an error is not the program's fault, so that it needs no traceback.
 
     Expected errors are those of `forecaster.errors`, a full disk, a lost database and an
     unusable path.
@@ -67,7 +67,7 @@ def is_expected(error: BaseException) -> bool:
 
 def _advice(error: BaseException) -> str:
     if isinstance(error, MemoryError):
-        return "Give the machine more memory, or stop what else runs on it"
+        return "Give the machine more memory, or stop other programs on it"
     if is_full_disk(error):
         return "Make room under HARBOR_HOME and where the database lies, then start it again"
     if str(error).startswith(FULL_DEVICE):
@@ -87,7 +87,7 @@ def _is_unusable_path(error: BaseException) -> TypeGuard[OSError]:
 
 
 def is_full_disk(error: BaseException) -> bool:
-    """Whether there was no room left: on the disk, in a quota, or below a limit of file size."""
+    """Whether space ran out: on the disk, in a quota, or under a limit on file size."""
     cause = _driver_error(error)
     if isinstance(cause, OSError):
         return cause.errno in FULL_DISK_ERRNOS
@@ -102,7 +102,7 @@ def _full_disk_behind(error: BaseException | None) -> BaseException | None:
 
 
 def _is_full_checkpoint_disk(error: BaseException) -> bool:
-    """Whether the error is that of a checkpoint write on a full disk, a ValueError."""
+    """Whether the error, a ValueError, was raised by a checkpoint write on a full disk."""
     return str(error).startswith(FULL_DEVICE) and FULL_DISK in str(error)
 
 

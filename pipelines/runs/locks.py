@@ -1,7 +1,7 @@
 """Session-level advisory locks, and publishing on the session that holds one.
 
 Two runs must never publish at once, and a run that was replaced must not publish late. So
-every transaction that a run publishes (demand, models, forecasts, scores, the end of the
+every transaction in which a run publishes (demand, models, forecasts, scores, the end of the
 run itself) is executed on the one session that holds its advisory lock; no fence, heartbeat
 or take-over is needed. Postgres keeps the lock exactly as long as the session, and releases
 it only after the session's last transaction has committed or been rolled back. A run that gets
@@ -14,7 +14,7 @@ its session is gone, and `own_session` opens no second one.
   within two minutes. Until then the lock counts as held, and no other run begins.
 - **Hours of training between two statements**: the keepalives also keep firewalls and NAT
   from forgetting the connection, and `idle_session_timeout` is switched off.
-- **A run left as running** has no session: `fail_dead_runs` sees that its lock is free.
+- **A dead run marked as running** has no session: `fail_dead_runs` sees that its lock is free.
 - **Poolers**: PgBouncer must pool by session (`pool_mode = session`), because in its other
   modes statements of one client reach different sessions.
 """

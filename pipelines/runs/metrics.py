@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def measure_training(metrics: dict[str, Any]) -> Iterator[None]:
-    """Measures JAX compilation and peak memory in the block, also if it fails."""
+    """Measures JAX compilation and peak memory in the block, even if the block fails."""
     from forecaster.model.compile_stats import device_memory, record_compilations
 
     with record_compilations() as stats:
@@ -40,7 +40,7 @@ def measure_training(metrics: dict[str, Any]) -> Iterator[None]:
 
 
 def step_metrics(result: "TrainingResult") -> dict[str, float | None]:
-    """Seconds of the first training step, with compilation, and of a later one."""
+    """Seconds of the first training step, compilation included, and the mean of later steps."""
     first = result.evaluation_fit
     step = None if math.isnan(first.step_seconds) else round(first.step_seconds, 4)
     return {

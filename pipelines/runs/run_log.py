@@ -49,13 +49,13 @@ def store_line(_: WrappedLogger, method: str, event: EventDict) -> EventDict:
 
 
 def _fields(event: EventDict) -> dict[str, Any]:
-    # Fields that are stored in columns of their own, or in the row of the run.
+    # These fields have their own columns, or are stored in the row of the run.
     excluded = {"run_id", "step", "event", "level", "timestamp"}
     return {key: plain(value) for key, value in event.items() if key not in excluded}
 
 
 def plain(value: Any) -> Any:
-    """Converts a value to what JSON can represent."""
+    """Converts a value to types that JSON can represent."""
     if value is None or isinstance(value, (bool, int)):
         return value
     if isinstance(value, dict):

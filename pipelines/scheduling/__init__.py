@@ -1,1 +1,1 @@
-"""Starts the nightly runs at their hour, and again if one failed: `schedule`."""
+"""Module `schedule` starts the nightly runs on time, and repeats those that failed."""

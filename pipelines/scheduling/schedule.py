@@ -5,7 +5,7 @@ a check for a night that was missed, that failed, or whose feed came late. A ses
 advisory lock elects one leader among the schedulers of a database; the others stand by. Each
 night runs in a child process with a deadline. The ledger of runs records which nights are
 done, so that a new scheduler can catch up: after any downtime, its next check runs the newest
-night; earlier ones need 'harbor backfill'. Only the count of attempts is not in the database.
+night; earlier ones need 'harbor backfill'. Only the count of attempts is kept in memory.
 """
 
 import logging
@@ -34,15 +34,15 @@ log = structlog.get_logger()
 
 LEADER_LOCK = 0x434C_4F43  # "CLOC"
 DEADLINE = timedelta(hours=3)
-"""Time after which a nightly run is ended; the next check starts it again."""
+"""Time after which a nightly run is stopped; the next check starts it again."""
 GRACE_PERIOD_S = 60.0
 """Time between SIGTERM and SIGKILL, for the run to record its end and the database to stop."""
 LEADER_POLL_S = 5.0
 CLOCK_TOLERANCE = timedelta(minutes=1)
-"""Time by which the clock may be set back, or the database's be ahead, without consequence."""
+"""Time by which the clock may be set back, or the database's clock be ahead, without effect."""
 CATCH_UP_MINUTES = 10
 GRACE_PERIOD = timedelta(hours=6)
-"""Time after which a night that is not done was missed; then a fleet's first night is skipped."""
+"""Time after which an unfinished night counts as missed; a fleet's first night is then skipped."""
 MAX_ATTEMPTS = 3
 """Attempts of one scheduler to run a missed or failed night, per origin."""
 MAX_LATE_ATTEMPTS = 12
@@ -55,7 +55,7 @@ def utc_now() -> datetime:
 
 
 def run_scheduler(engine: sa.Engine, settings: Settings, stopped: Event) -> None:
-    """Waits until no scheduler leads, then runs the jobs until the lead is lost or it is stopped.
+    """Waits until no scheduler leads, then runs the jobs until it loses the lead or is stopped.
 
     Raises:
       SQLAlchemyError: the database went away.
@@ -82,7 +82,7 @@ def origin_at(engine: sa.Engine, settings: Settings, hour: datetime) -> date:
 
 
 def due_origin(engine: sa.Engine, settings: Settings, now: datetime) -> date | None:
-    """The origin of the newest night that was due; None if it is done.
+    """The origin of the newest night that was due; None if it is done, or a skipped first night.
 
     If the last nightly run began later than now, the clock was ahead. The newest due night then
     runs again, which records the true time in the ledger: nights that were done too early no
@@ -168,7 +168,7 @@ class NightlyJobs:
             )
 
     def _run_night(self, origin: date) -> bool:
-        """Runs a night; False if another night is running: a later check starts it then."""
+        """Runs a night; returns False if another is running: a later check then runs this one."""
         if is_held(self._engine, NIGHTLY_LOCK):
             return False
         self._attempts[origin] += 1
@@ -224,7 +224,7 @@ def _add_jobs(
     ahead would not fire again before that later time.
     """
     # If a clock change skips the hour, the library may skip the day. If it repeats the hour,
-    # the job fires twice, and the second time the ledger has the night as done.
+    # the job fires twice, and the second time the night is already done.
     hour, minute = settings.nightly_at.split(":")
     at_night = CronTrigger(hour=hour, minute=minute, timezone=settings.zone)
     scheduler.add_job(jobs.start_night, at_night, id="night", replace_existing=True)
@@ -257,9 +257,9 @@ class SubprocessRunner:
         self._stopped = Event()
 
     def run(self, command: Sequence[str]) -> int | None:
-        """Runs a command until it ends or its deadline; returns its exit status.
+        """Runs a command until it ends or reaches the deadline; returns its exit status.
 
-        None if `stop` was called before: the command is not started.
+        If `stop` has been called, the command is not started, and None is returned.
         """
         if self._stopped.is_set():
             return None

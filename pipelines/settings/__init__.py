@@ -1,4 +1,4 @@
-"""One frozen Settings, from HARBOR_* in the environment or from harbor.toml."""
+"""The settings, one frozen object: from HARBOR_* in the environment, or from harbor.toml."""
 
 import os
 import re
@@ -62,8 +62,8 @@ def child_environment(**variables: str) -> dict[str, str]:
 def use_one_blas_thread() -> None:
     """Limits NumPy's matrix products to one thread each, unless the environment sets a number.
 
-    A forecast already uses a thread per core for its depots; threads of a product then wait for
-    each other: 120 depots took 0.05 s of processor time with one thread per product, and 0.2 to
+    A forecast already uses a thread per core for its depots; more threads per product would wait
+    for each other: 120 depots took 0.05 s of processor time with one thread per product, and 0.2 to
     0.8 s with two on busy cores (2026-11-22). Must run before NumPy is imported.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -88,12 +88,12 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
     # Declared before the URLs, whose validator inserts it.
     database_password: SecretStr | None = Field(
         default=None,
-        description="Of the user that database_url and replica_url name, where they have "
-        "none themselves.",
+        description="Password of the user in database_url and replica_url, where a URL "
+        "has none.",
     )
     database_url: SecretStr | None = Field(
         default=None,
-        description="A Postgres of your own; the embedded one where it is not given.",
+        description="URL of your own Postgres; without one, the embedded Postgres is used.",
     )
     replica_url: SecretStr | None = Field(
         default=None,
@@ -101,29 +101,29 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
     )
     writer_password: SecretStr | None = Field(
         default=None,
-        description="Lets the role harbor_writer connect, from 'harbor db roles' on.",
+        description="Password of the role harbor_writer, set by 'harbor db upgrade' or 'db roles'.",
     )
     dashboard_password: SecretStr | None = Field(
         default=None,
-        description="Lets the role harbor_dashboard connect, in the same way.",
+        description="Password of the role harbor_dashboard, set in the same way.",
     )
     keep_orders_days: int | None = Field(
         default=None,
         ge=35,
         le=MAX_DAYS,
-        description="Days that orders are kept; demand is always. All of them without.",
+        description="Days that orders are kept; all if not set. Demand is always kept.",
     )
     keep_forecasts_days: int | None = Field(
         default=None,
         ge=365,
         le=MAX_DAYS,
-        description="Days that forecasts and scores are kept. All of them without.",
+        description="Days that forecasts and scores are kept; all if not set.",
     )
     keep_artefacts_days: int = Field(
         default=90,
         ge=7,
         le=MAX_DAYS,
-        description="Days that the artefact of a model is kept which is not shown any more.",
+        description="Days that a model's artefact is kept once nothing needs it.",
     )
 
     @field_validator("home")
@@ -133,7 +133,7 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
         nearest = next(path for path in (home, *home.parents) if path.exists())
         if not nearest.is_dir():
             raise ValueError(
-                f"{nearest} is no folder; name one, or a place for a new one"
+                f"{nearest} is not a folder; name one, or a place for a new one"
             )
         return home
 
@@ -235,7 +235,7 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
 
     @property
     def checkpoints(self) -> Path:
-        """Folder of training states."""
+        """Folder of training checkpoints."""
         return self.home / "checkpoints"
 
     @property

@@ -1,16 +1,16 @@
-"""The newest complete day of a fleet across time zones, and the first origin that knows data."""
+"""The newest complete day of a fleet across time zones, and the first origin that may use data."""
 
 from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 KNOWLEDGE_CUTOFF = time(12, 0)
-"""Time on the day after an origin until which arriving data is known to that origin: its
-forecast runs in the night before."""
+"""Data loaded by this time on the day after an origin counts as known to that origin, whose
+forecast runs early that day."""
 
 
 def newest_complete_day(now: datetime, zones: Mapping[str, int]) -> date:
-    """Returns the newest day that is over at half of the depots or more, by their number per zone.
+    """Returns the newest day that is over at half of the depots or more; `zones` counts them by zone.
 
     Not all depots are required: one far to the west, or one with a mistyped zone, would hold the
     others back by a day for ever. A day of such a depot is counted once it is over there; until

@@ -20,7 +20,7 @@ REQUIRED_SETTINGS = ("redirect_uri", "cookie_secret", "client_id", "client_secre
           "server_metadata_url")  # fmt: skip
 ALLOW_LISTS = ("emails", "domains", "values")
 MIN_SECRET_LENGTH = 32
-"""Minimum length of cookie_secret in characters; a guessed secret can sign a login."""
+"""Minimum length of cookie_secret in characters; whoever guesses the secret can forge a login."""
 FORBIDDEN_MODE_BITS = 0o027
 """Mode bits that let other accounts read login.toml, or the group write it."""
 SELF_CHOSEN_CLAIMS = frozenset({"email", "name", "nickname", "preferred_username"})
@@ -65,7 +65,7 @@ def has_expired(claims: Mapping[str, Any], now: datetime) -> bool:
 
 
 def read_rule(home: Path) -> Rule | None:
-    """Reads the access rule from login.toml in HARBOR_HOME; None where there is no such file.
+    """Reads the access rule from login.toml in HARBOR_HOME; None if there is no such file.
 
     Raises:
       ConfigError: the file cannot be read, is readable by other accounts, lacks a
@@ -147,8 +147,8 @@ def _parse_rule(entries: object) -> Rule:
     if claim in SELF_CHOSEN_CLAIMS:
         raise ConfigError(
             f"{FILE} lets people in by the claim {claim!r}, which they may choose for "
-            "themselves, so nobody is let in. Use emails or domains, which count verified "
-            "addresses alone, or a claim such as 'groups' that the provider's "
+            "themselves, so nobody is let in. Use emails or domains, which count only "
+            "verified addresses, or a claim such as 'groups' that the provider's "
             "administrators set."
         )
     return Rule(

@@ -21,20 +21,20 @@ class WatchSettings(BaseSettings):
         default=7,
         ge=1,
         le=28,
-        description="Consecutive days worse than the seasonal naive until the night alerts; "
-        "it looks at four weeks.",
+        description="Consecutive days worse than the seasonal naive that raise an alarm at "
+        "night; four weeks are checked.",
     )
     alert_coverage_low: float = Field(
         default=0.70,
         ge=0,
         le=EXPECTED_COVERAGE,
-        description="Lowest share of actuals in the 80 % interval over four weeks.",
+        description="Minimum share of actuals in the 80 % interval over four weeks.",
     )
     alert_coverage_high: float = Field(
         default=0.90,
         ge=EXPECTED_COVERAGE,
         le=1,
-        description="Highest share of actuals in the 80 % interval over four weeks.",
+        description="Maximum share of actuals in the 80 % interval over four weeks.",
     )
     watch_dashboard: str = Field(
         default="http://127.0.0.1:8501",
@@ -42,14 +42,14 @@ class WatchSettings(BaseSettings):
     )
     notify_urls: SecretStr | None = Field(
         default=None,
-        description="Where 'harbor watch' tells that nightly runs fail or succeed again, and "
-        "sends the morning message: addresses of Apprise, separated by spaces.",
+        description="Apprise addresses, separated by spaces, to which 'harbor watch' reports "
+        "that nightly runs fail or succeed again, and sends the morning message.",
     )
     message_short_vans: int = Field(
         default=1,
         ge=1,
         le=MAX_VANS,
-        description="The morning message names a city that is short of so many vans on a day.",
+        description="The morning message names a city that is short of this many vans on a day.",
     )
     message_days: int = Field(
         default=3,
@@ -62,7 +62,7 @@ class WatchSettings(BaseSettings):
         ge=1,
         le=1000,
         description="The morning message names a city whose forecast of a day has changed by "
-        "so many percent since the last one.",
+        "this percentage since the last one.",
     )
     dashboard_url: str = Field(
         default="",

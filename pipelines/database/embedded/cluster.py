@@ -58,7 +58,7 @@ class Cluster:
 def locate(home: Path) -> Cluster:
     """Returns the cluster of a home, or the place for a new one.
 
-    The cluster lies in the home, unless root runs this and the server's account cannot enter
+    The cluster lies in the home, unless this runs as root and the server's account cannot enter
     the home; it then lies in the folder that the home's `postgres.json` names.
 
     Raises:
@@ -79,8 +79,8 @@ def locate(home: Path) -> Cluster:
         )
     if account.uid == 0:
         raise DatabaseError(
-            f"The database in {directory} belongs to root, as whom Postgres does not run; "
-            "it was copied without its owner. Give it back with 'chown -R postgres "
+            f"The database in {directory} belongs to root, but Postgres does not run as root; "
+            "it was copied without its owner. Restore that with 'chown -R postgres "
             f"{directory}' (or 'nobody')."
         )
     if not may_enter(directory, account):
@@ -93,7 +93,7 @@ def locate(home: Path) -> Cluster:
 
 
 def _external_folder(home: Path) -> Path | None:
-    """Returns the folder of a cluster that root keeps outside of its home; None if it is inside.
+    """Returns the folder of a cluster that root keeps outside its home; None if it is in the home.
 
     The home's `postgres.json` records the folder and the inode of the home: a home that was
     moved keeps its inode; a copy has another, and must not use the original's data.
@@ -153,7 +153,7 @@ def is_running(cluster: Cluster) -> bool:
     """Whether the server of this data directory answers queries.
 
     Another home's server may listen at the socket, and a copied home has the same files. So a
-    file is created in the directory: only the directory's own server sees it.
+    mark file is created in the directory: only the directory's own server sees it.
     """
     if not cluster.data.exists():
         return False

@@ -102,7 +102,7 @@ def _stopped(cluster: Cluster, mode: str) -> bool:
 def _create_cluster(cluster: Cluster) -> None:
     initdb = programs(cluster.account) / "initdb"
     locale = ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-    # Created aside and renamed, so that an interrupted initdb leaves no half cluster.
+    # Created under another name, then renamed: an interrupted initdb leaves no half cluster.
     staging_folder = cluster.directory / "data.making"
     shutil.rmtree(staging_folder, ignore_errors=True)
     options = [f"--pgdata={staging_folder}", f"--username={OWNER}", "--auth=trust"]
@@ -129,7 +129,7 @@ def _configure(cluster: Cluster) -> None:
 
 
 def _rotate_log(log: Path) -> None:
-    """Renames a log that is too large to `server.log.1`, which it replaces."""
+    """Renames a log over `MAX_LOG_BYTES` to `server.log.1`, replacing the previous one."""
     if log.exists() and log.stat().st_size > MAX_LOG_BYTES:
         log.replace(log.with_name(f"{log.name}.1"))
 
@@ -147,4 +147,4 @@ def _failure(
     errors = [line for line in lines if "FATAL:" in line or "error:" in line]
     cause = (errors or lines[-1:] or ["it says nothing"])[0]
     cause = re.split(r"FATAL:|error:", cause)[-1].strip().rstrip(".")
-    return DatabaseError(f"{where}: {cause}. {cluster.log} has the whole of it.")
+    return DatabaseError(f"{where}: {cause}. {cluster.log} has the details.")

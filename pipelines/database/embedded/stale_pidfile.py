@@ -48,9 +48,9 @@ def read_pid_file(cluster: Cluster) -> PidFile | None:
 def remove_stale_pidfile(cluster: Cluster) -> None:
     """Removes a pid file whose server does not run in this data directory.
 
-    The recorded pid may belong to another program or to a zombie, or the home may be a copy
-    and the pid that of the original's server. Processes that still run in the data directory
-    are waited for; a server stuck while stopping is killed.
+    The recorded pid may belong to another program or to a zombie, or, if the home is a copy,
+    to the original's server. This function waits for processes that still run in the
+    data directory, and kills a server stuck while stopping.
 
     Raises:
       DatabaseError: the directory's server does not answer within `START_TIMEOUT_S`.
@@ -64,7 +64,7 @@ def remove_stale_pidfile(cluster: Cluster) -> None:
         log.warning(
             "database_copied_while_running",
             original=str(recorded.data.parent),
-            advice="such a copy may be damaged; 'harbor backup' makes one that is whole",
+            advice="such a copy may be damaged; 'harbor backup create' makes a consistent one",
         )
     (cluster.data / "postmaster.pid").unlink(missing_ok=True)
     if cluster.sockets.exists():

@@ -151,7 +151,7 @@ def test_doctor_says_how_far_the_replica_is_behind(
             "postgresql://u:secret@127.0.0.1:9/x",
             "does not answer.*unset HARBOR_REPLICA",
         ),
-        ("secret nonsense", "HARBOR_REPLICA_URL is no address"),
+        ("secret nonsense", "HARBOR_REPLICA_URL is not the address"),
     ],
     ids=["main", "dead", "nonsense"],
 )

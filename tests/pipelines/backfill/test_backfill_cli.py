@@ -80,7 +80,7 @@ def test_a_signal_ends_it_after_the_group_and_it_says_how_to_go_on(
     assert stopped.returncode == code
     assert "stops after the current group of origins" in stopped.stderr
     assert "Stopped, with 2 origins left to do." in stopped.stderr
-    assert "Run the same command again: it goes on" in stopped.stderr
+    assert "Run the same command again: it continues" in stopped.stderr
     assert count(fleet, forecasts) == 2 * 21
     assert count(fleet, scores) == 0
     assert "Origins forecast: 2 (42 rows)" in harbor(9, 6).stderr

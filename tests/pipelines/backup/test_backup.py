@@ -118,7 +118,7 @@ def test_a_backup_that_is_stopped_leaves_nothing(
 def test_a_file_is_no_backup(original, tmp_path):
     dump = tmp_path / "some.dump"
     dump.write_bytes(b"PGDMP")
-    with pytest.raises(BadInputError, match="is no backup"):
+    with pytest.raises(BadInputError, match="is not a backup"):
         original.restore(dump, replace=True)
 
 
@@ -126,7 +126,7 @@ def test_an_unfinished_backup_is_none_and_is_removed_a_day_later(original, tmp_p
     left = tmp_path / ".harbor-20240101T000000Z-abc"
     left.mkdir()
     (left / archive.DATABASE).write_bytes(b"half")
-    with pytest.raises(BadInputError, match="is no backup"):
+    with pytest.raises(BadInputError, match="is not a backup"):
         original.restore(tmp_path, replace=True)
     original.backup(tmp_path)
     assert left.exists()
@@ -190,7 +190,7 @@ def rewrite_manifest(folder, **changed):
         ),
         (lambda folder: (folder / "manifest.json").write_text("{"), "cannot be read"),
         (lambda folder: (folder / "manifest.json").write_text("[]"), "cannot be read"),
-        (lambda folder: (folder / "manifest.json").unlink(), "is no backup"),
+        (lambda folder: (folder / "manifest.json").unlink(), "is not a backup"),
     ],
 )
 def test_a_damaged_backup_is_refused_before_anything_changes(
@@ -220,7 +220,7 @@ def test_a_restore_that_lacks_rows_is_rolled_back(original, saved, mine):
     rewrite_manifest(mine, tables={**saved.manifest.tables, "depots": 7})
     original.change("update depots set name = name || ' of now'")
     before = original.rows()
-    with pytest.raises(DatabaseError, match=r"depots has not the rows.*as it was"):
+    with pytest.raises(DatabaseError, match=r"depots does not have.*as it was"):
         original.restore(mine, replace=True)
     assert original.rows() == before
     original.change("update depots set name = replace(name, ' of now', '')")

@@ -92,7 +92,7 @@ def test_a_past_day_whose_file_never_came_is_named(clean_engine, harbor):
         connection.execute(statement, {"day": gap})
     finding = past_days()
     assert finding["ok"], "it may stay unknown"
-    assert f"no orders are known of {gap} (2 depots)" in finding["message"]
+    assert f"no orders are known for {gap} (2 depots)" in finding["message"]
     assert "'harbor ingest'" in finding["message"]
 
 

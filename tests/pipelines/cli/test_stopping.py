@@ -117,5 +117,5 @@ def test_a_dashboard_whose_server_was_killed_ends_as_a_failure(engine, database_
         while not (process_ids := children(dashboard.pid)):
             assert dashboard.poll() is None
         os.kill(process_ids[0], signal.SIGKILL)
-        assert "ended, by signal SIGKILL" in dashboard.communicate()[1]
+        assert "ended (signal SIGKILL)" in dashboard.communicate()[1]
     assert dashboard.returncode == 1

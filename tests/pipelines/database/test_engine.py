@@ -121,9 +121,9 @@ def test_a_newer_schema_is_named_by_doctor_and_not_upgraded(
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("nonsense", "no address of a Postgres"),
-        ("mysql://a:s3cret@b/c", "no address of a Postgres"),
-        ("postgresql://a:s3cret@b:port/c", "no address of a Postgres"),
+        ("nonsense", "not the address of a Postgres"),
+        ("mysql://a:s3cret@b/c", "not the address of a Postgres"),
+        ("postgresql://a:s3cret@b:port/c", "not the address of a Postgres"),
         ("postgresql://a:sec@s3cret@127.0.0.1:1/c", "Write it as %40"),
         ("postgresql://a:s3cret@127.0.0.1:1/c?nosuch=1", 'option "nosuch"'),
     ],

@@ -181,7 +181,7 @@ def test_a_fleet_of_daily_counts_has_no_hours(clean_engine, harbor, tmp_path):
     assert not (tmp_path / "paths").exists()
     both = harbor("forecast", "--today", "--origin", str(LAST))
     assert both.returncode == 2
-    assert "--today goes with --csv or --json only" in both.stderr
+    assert "--today can be combined only with --csv or --json" in both.stderr
     told = harbor("forecast", "--today")
     assert told.returncode == 3
     assert "There is no estimate of today yet" in told.stderr
