@@ -15,18 +15,18 @@ from pipelines.store.demand import DemandChange
 log = structlog.get_logger()
 
 MAX_FEED_DELAY_DAYS = 14
-"""Largest number of days from the newest demand to an origin; a later feed counts as ended."""
+"""Maximum days from the newest demand to an origin; with more, the feed counts as ended."""
 
 
 def rebuild(
     engine: sa.Engine, now: datetime, look_back_days: int | None = None
 ) -> DemandChange:
-    """Recounts demand and updates public holidays; safe to repeat: only changes make versions.
+    """Recounts demand and updates public holidays; safe to repeat: only changes add versions.
 
     A depot-day is counted once it is over at the depot and at half of the active depots.
     Corrections, which reach back `look_back_days` from the newest day (None: without a limit),
-    become known at `now`. Public holidays are updated in a transaction of their own, because
-    counts do not need them, and here, so that reading a panel never writes.
+    become known at `now`. Public holidays are updated here, so that reading a panel never writes,
+    and in a transaction of their own, because counts do not need them.
     """
     with engine.begin() as connection:
         today = first_incomplete_day(connection, now)
@@ -76,7 +76,7 @@ def newest_demand_day(connection: sa.Connection) -> date:
 def require_complete_day(
     engine: sa.Engine, day: date, now: datetime, zone: str
 ) -> None:
-    """Refuses a day that is not over at any depot: its model would be the newest until it ends.
+    """Refuses a day that no depot has completed: its model would be the newest till it ends.
 
     In a fleet without depots, `zone` decides whether the day is over.
 

@@ -40,7 +40,7 @@ class Lateness:
         return self.n_late > 0
 
     def metrics(self) -> dict[str, Any]:
-        """Returns metrics for the ledger's run, which mark its forecast; empty if none is late."""
+        """Returns metrics that mark a run's forecast as made with depots late; {} if none is."""
         if not self.is_late:
             return {}
         return {"late_depots": self.n_late, "late_cities": dict(self.late_depots)}
@@ -90,7 +90,7 @@ def late_origin_with_new_files(
             return None
         if runs.night_without_new_data(connection, origin) is None:
             return origin
-    # Files older than the last night were there for it and need no other night.
+    # The last night has seen the files that are older than it, so they need no rerun.
     newer = files_since(inbox, last_night["started_at"])
     waiting = (path for path in newer if not path.is_relative_to(inbox / DONE))
     return origin if any(waiting) else None

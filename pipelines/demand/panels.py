@@ -38,12 +38,12 @@ MAX_CALENDAR_DAYS_AHEAD = MAX_HORIZON + CALENDAR_REACH
 def read_panel(engine: sa.Engine, origin: date) -> Panel:
     """Returns the panel of the newest counts, whose last day of demand is the origin.
 
-    It reads what was known earlier, too, as a night does.
+    Reads every version, as a night does, although only the newest are used.
 
     Raises:
       NoDataError: there is no demand up to the origin.
     """
-    # The zone tells only what was known when.
+    # The zone decides only when a version became known, which newest counts do not depend on.
     return PanelsAsKnown(engine, origin, ZoneInfo("UTC")).with_newest_counts(origin)
 
 
@@ -58,7 +58,7 @@ class PanelsAsKnown:
         """
         with snapshot(engine) as connection:
             tables = read_panel_tables(connection, last_origin)
-            # In the same snapshot, so that late depots fit the counts.
+            # In the same snapshot, so that the late depots match the counts.
             self.lateness = feed_freshness.read_lateness(connection, last_origin)
             self.missing_days = late_depots.missing_days(connection, last_origin)
         self.last_origin = last_origin
@@ -69,7 +69,7 @@ class PanelsAsKnown:
         self._start_on = counts.first_on
         n_depots = len(tables.depots)
         self._demand_dt = counts.matrix(n_depots, self._start_on, last_origin)
-        # The matrix holds the counts, so they are not kept twice.
+        # The matrix holds the counts, so the table of counts is emptied.
         none = counts.select(np.zeros(len(counts), bool))
         self._tables = replace(tables, counts=none)
 
@@ -103,7 +103,7 @@ class PanelsAsKnown:
           NoDataError: there was no demand up to it.
         """
         demand_dt = self._until(origin).copy()
-        # Counts as known then of days corrected later, at most one per depot-day.
+        # For days corrected later: the counts known then, at most one per depot-day.
         cutoff = knowledge_cutoff(origin, self._zone)
         corrected = self._tables.earlier.newest_at(cutoff, self._start_on, origin)
         corrected.write(demand_dt, self._start_on)
@@ -122,7 +122,7 @@ class PanelsAsKnown:
 
     @cached_property
     def _as_known(self) -> Panel:
-        """The panel of the last origin, with the origins that know each event and signal."""
+        """The panel of the last origin, and the range of origins that know each event or signal."""
         events = as_known(self._tables.events, self._zone)
         signals = signals_as_known(self._tables.signals, self._zone)
         return self._assemble(events, signals, self._demand_dt)
@@ -146,7 +146,7 @@ def shared_panels(engine: sa.Engine, origin: date, zone: ZoneInfo) -> ReadPanels
 
 
 def as_known(versions: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    """Sets `known_from` and `known_until` of event versions: the origins that know each.
+    """Sets `known_from` and `known_until` of event versions: the range of origins that know it.
 
     A first version is known from its announced `known_from`, whenever it was loaded; a
     correction from its load, but not before its `known_from`.
@@ -161,7 +161,7 @@ def as_known(versions: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
 
 
 def signals_as_known(versions: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    """Adds `corrected_from` and `known_until` to signal versions: the origins that know each.
+    """Adds `corrected_from` and `known_until` to signal versions: the origins that know a version.
 
     A first version is known from its `known_from`; a correction from its load, but not
     before its `known_from`.
@@ -175,7 +175,7 @@ def signals_as_known(versions: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
 def _first_origins(
     versions: pd.DataFrame, zone: ZoneInfo
 ) -> tuple[pd.Series, pd.Series]:
-    """Returns the first origin that knows each version, and that knows the next version."""
+    """Returns the first origin that knows each version, and the first that knows the next one."""
     # Computed per load time, not per row: a load may have millions of rows.
     times = set(versions["known_at"]) | set(versions["superseded_at"].dropna())
     origins = {time: first_origin(time, zone) for time in times}
@@ -194,7 +194,7 @@ def _newest(versions: pd.DataFrame) -> pd.DataFrame:
 def _of_started_depots(
     panel: Panel, depots: pd.DataFrame, demand_dt: np.ndarray
 ) -> Panel:
-    """Returns the panel of the depots with a count, even on a closed day, or an opening day."""
+    """Keeps the depots that have an opening day or a count, even if only on closed days."""
     has_opening_day_d = depots["opened_on"].notna().to_numpy()
     has_started_d = has_opening_day_d | np.isfinite(demand_dt).any(axis=1)
     if has_started_d.all():

@@ -17,7 +17,7 @@ log = structlog.get_logger()
 
 
 def update(connection: sa.Connection, today: date) -> None:
-    """Stores every depot's holidays from the first day of demand to the end of next year.
+    """Stores every depot's holidays, from the first year with demand through next year.
 
     Days that the library no longer lists, such as an estimate replaced by the actual day, are
     removed. An unlisted subdivision gets its country's holidays, and an unlisted country gets

@@ -18,7 +18,7 @@ CLOCK = sa.text("clock_timestamp()")
 
 
 def numbered(name: str) -> sa.Column[int]:
-    """A primary key whose numbers the database counts up."""
+    """A primary key column that the database numbers."""
     return sa.Column(name, sa.BigInteger, sa.Identity(always=True), primary_key=True)
 
 
@@ -31,5 +31,5 @@ def model_version(*, primary_key: bool = True) -> sa.Column[str]:
 
 
 def doubles(*names: str) -> list[sa.Column[float]]:
-    """Columns of numbers, not null."""
+    """Columns of double-precision numbers, not null."""
     return [sa.Column(name, sa.Double, nullable=False) for name in names]

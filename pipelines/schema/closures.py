@@ -6,7 +6,7 @@ The pipelines and the dashboard both use it.
 CLOSURES = """
     select starts_on, ends_on, city, depot_id from events where kind = 'closed'
 """
-"""Events that close depots. A statement with `is_closed` has these rows as the CTE `closures`."""
+"""Events that close depots. A statement that uses `is_closed` needs them as CTE `closures`."""
 
 
 def concerns(event: str, depot: str) -> str:
@@ -21,7 +21,7 @@ def concerns(event: str, depot: str) -> str:
 
 
 def is_closed_by_rule(day: str, depot: str = "d") -> str:
-    """SQL that is true, never null, where a depot is closed by the columns of its own row."""
+    """SQL that is true, never null, where the columns of a depot's own row close it on a day."""
     return (
         f"(extract(isodow from {day}) = any({depot}.closed_weekdays) "
         f"or coalesce({day} < {depot}.opened_on, false) "
@@ -32,7 +32,7 @@ def is_closed_by_rule(day: str, depot: str = "d") -> str:
 def is_closed(day: str, depot: str = "d") -> str:
     """SQL that is true, never null, where a depot is known to be closed on a day, given as SQL.
 
-    The statement needs the CTE `closures`: the rows of `CLOSURES`, or those of the days concerned.
+    The statement needs the CTE `closures`: the rows of `CLOSURES`, at least for the days concerned.
     """
     return (
         f"({is_closed_by_rule(day, depot)} or exists ("
@@ -50,4 +50,4 @@ cross join lateral generate_series(
     least(closures.ends_on, cast(:closed_to as date)), interval '1 day') as day_on
 """
 """One row for each depot-day that an event closes from `:closed_from` to `:closed_to`. A join
-can hash these rows; the bounds keep them few, as an event may end in a thousand years."""
+can hash these rows; the bounds keep them few, because an event may end in a thousand years."""

@@ -16,7 +16,7 @@ demand_versions = sa.Table(
     sa.Column("orders", sa.BigInteger),
     sa.Column("known_at", Timestamp, nullable=False),
     sa.Column("superseded_at", Timestamp),
-    # Set last, so that its order is that of the commits: see `store.load_timestamps`.
+    # Set last, so that it increases in commit order: see `store.load_timestamps`.
     sa.Column("recorded_at", Timestamp, nullable=False, server_default=CLOCK),
     sa.CheckConstraint("orders >= 0", name="orders"),
 )

@@ -1,4 +1,4 @@
-"""SQL for the freshness of each depot's counts as of a day: the one definition of a late depot.
+"""SQL for how fresh each depot's counts are on a day: the only definition of a late depot.
 
 The pages, the ledger, the bands and the metrics use it.
 """
@@ -6,11 +6,11 @@ The pages, the ledger, the bands and the metrics use it.
 from pipelines.schema.closures import is_closed
 
 WAITED_FOR_DAYS = 14
-"""Days without a count after which a depot is silent: no count of it is expected any more."""
+"""Days without a count after which a depot is silent: counts are no longer expected of it."""
 
 LAST_DAY = WAITED_FOR_DAYS - 1
 
-# A day that ended before this time is due: the last recount if any depot has the day, else now.
+# A day is due once it has ended by this time: the last recount if counts reach the day, else now.
 WAITED_UNTIL = """
     case when day_on <= (select max(service_on) from demand_versions
                          where superseded_at is null and orders is not null)
@@ -44,12 +44,12 @@ DEPOT_FRESHNESS = f"""
           and not {is_closed("day_on")}
     ) due on true
 """
-"""One row for each depot as of the day `:as_of`; the statement names `closures`.
+"""One row for each depot on the day `:as_of`; the statement needs the CTE `closures`.
 
 - `last_on`: the depot's newest day with a count; null if it has none.
-- `due_on`: its newest open day whose count is due: over in its time zone, and over before the
-  last recount if any depot has a count of that day or a later one. Null if the depot was not
-  open for a fortnight, or has neither a count nor an opening day.
+- `due_on`: its newest open day whose count is due: the day is over in its time zone, and was over
+  before the last recount if any depot has a count of that day or a later one. Null if the depot
+  was closed for a fortnight, or has neither a count nor an opening day.
 - `missing`: number of its due open days after `last_on`; 0 if it has no count.
 - `is_late`: its `due_on` has no count yet, and it had a count in the fortnight before.
 - `is_silent`: it was open, but has had no count for a fortnight, or none since its opening day.

@@ -37,7 +37,7 @@ FIRST_COUNT = """left join lateral (
 # Whether the event `e` concerns the depot `d`.
 IS_FOR_DEPOT = closures.concerns("e", "d")
 
-# Closures that end on :since or later, as the CTE `closures` of `is_closed` needs them.
+# Closures that end on :since or later, for the CTE `closures` that `is_closed` needs.
 CLOSURES = f"select * from ({closures.CLOSURES}) c where ends_on >= :since"
 
 # Kinds of events and names of holidays of the depot `d` on a day, as two lists.
@@ -52,8 +52,8 @@ SPECIAL_OF = f"""
              order by h.name) as holidays
 """
 
-# Of the 7 days before a scored day, those with an error in the same direction a day ahead. The
-# range of origins follows from that of the days, and is what the primary key is searched by.
+# Number of the 7 days before a scored day whose one-day-ahead error has the same sign. The range
+# of origins follows from the range of days, and lets Postgres search the primary key.
 SAME_SIDE_OF = """
        (select count(distinct s.target_on) from scores s
         where s.depot_id = {score}.depot_id and s.is_live = {score}.is_live

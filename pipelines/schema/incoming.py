@@ -47,7 +47,7 @@ files = sa.Table(
     sa.Column("unchanged", sa.BigInteger, nullable=False),
     sa.Column("rejected", sa.BigInteger, nullable=False),
     sa.Column("ignored_columns", pg.ARRAY(sa.Text), nullable=False),
-    # Set last, so that its order is that of the commits: see `store.load_timestamps`.
+    # Set last, so that it increases in commit order: see `store.load_timestamps`.
     sa.Column("loaded_at", Timestamp, nullable=False, server_default=CLOCK),
     # Null unless the file was withdrawn.
     sa.Column("withdrawn_at", Timestamp),
@@ -106,8 +106,8 @@ superseded_rows = sa.Table(
     sa.Column("content", pg.JSONB, nullable=False),
 )
 
-# Files with rows that equal rows of an earlier file. Such a row is stored with the earlier
-# file, which therefore cannot be withdrawn alone.
+# Files with rows that equal rows of an earlier file. An equal row is stored under the earlier
+# file only, which therefore cannot be withdrawn without the later file.
 file_repeats = sa.Table(
     "file_repeats",
     metadata,
@@ -137,7 +137,7 @@ event_versions = sa.Table(
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("starts_on", sa.Date, nullable=False),
     sa.Column("ends_on", sa.Date, nullable=False),
-    # At most one of the two is set; if neither is, the event concerns every depot.
+    # City or depot_id is set, or neither: then the event concerns every depot.
     sa.Column("city", sa.Text),
     sa.Column("depot_id", sa.Text),
     sa.Column("value", sa.Double),
@@ -172,7 +172,7 @@ signal_versions = sa.Table(
     "signal_versions",
     metadata,
     sa.Column("signal", sa.Text, primary_key=True),
-    # Exactly one of the two is set; the other is ''.
+    # Either depot_id or city is set; the other is ''.
     sa.Column("depot_id", sa.Text, primary_key=True, server_default=sa.text("''")),
     sa.Column("city", sa.Text, primary_key=True, server_default=sa.text("''")),
     sa.Column("day_on", sa.Date, primary_key=True),

@@ -18,13 +18,13 @@ HAS_SESSION = f"""(pg_is_in_recovery() or exists (
 RUN_STATE = f"""
 case when runs.state = 'running' and not {HAS_SESSION} then 'failed' else runs.state end
 """
-"""State of a run for readers: a run whose session ended has failed, recorded or not."""
+"""State of a run for readers: a running run whose session has ended counts as failed."""
 
 runs = sa.Table(
     "runs",
     metadata,
     numbered("run_id"),
-    # The nightly run or backfill this step belongs to; null for a step run alone.
+    # The nightly run or backfill this step belongs to; null for a step run by itself.
     sa.Column("parent_id", sa.BigInteger, sa.ForeignKey("runs.run_id"), index=True),
     sa.Column("step", sa.Text, nullable=False),
     sa.Column("origin_on", sa.Date),

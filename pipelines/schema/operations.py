@@ -65,8 +65,8 @@ city_settings = sa.Table(
 sa.Index("ix_city_settings_city", city_settings.c.city, city_settings.c.settings_id)
 
 # Decisions about the vans of a city on a day, appended only by the function `decide_vans`. The
-# newest row of a city and day that is not undone applies; an undo is a row that repeats the
-# decision that applies again.
+# newest row of a city and day that is not undone applies; an undo appends a copy of the decision
+# that applies again.
 van_decisions = sa.Table(
     "van_decisions",
     metadata,

@@ -4,7 +4,7 @@ A depot-day is planned with the planner's number if there is one, else with the 
 with its median, in which planners' numbers replace the model's.
 """
 
-# A closed day overrules an override that was made before it was closed. The planner and the
+# A closure overrules an override that was made before the day was closed. The planner and the
 # reason of an override are returned only while its number applies; `overruled_by` is the
 # planner of an overruled override.
 PLANNED_FORECASTS = """
@@ -36,8 +36,8 @@ PLANNED_FORECASTS = """
     ) o on true
     where f.origin_on = :origin and f.model_version = :model
 """
-"""Forecasts of `:origin` by `:model`, without those that took a depot as open that is now known
-to have closed for good by the origin. `point` is the planned number, which is shown. Vans are
+"""Forecasts of `:origin` by `:model`, except forecasts of an open depot that, as known now, had
+closed for good by the origin. `point` is the planned number, which is shown. Vans are
 planned from p10, p50 and p90: a planner's number becomes the median and scales the interval.
 model_p10, model_p50, model_p90 and model_point are the model's numbers; the other columns are of
 the day's newest override."""
@@ -84,7 +84,7 @@ PLANNED_PARTS = f"""
 the model's total; and the quantiles of the model's totals of its city and of the fleet: city_p10,
 city_p50, city_p90, fleet_p10, fleet_p50, fleet_p90. Model parts add up to city_p50; a planner's
 number is added unscaled. Once a depot has left, joined or closed in a city, the city's quantiles
-are sums over its depots until the next forecast; the fleet's are, once a depot has closed.
+are sums over its depots until the next forecast; so are the fleet's, once a depot has closed.
 
 Windows, not joins with sums: Postgres' statistics lack a new origin, so it would expect one row on
 each side of such a join and take hours at 10,000 depots."""

@@ -1,6 +1,6 @@
 """SQL for the sums of scores that the pages, the alarms and the command line show.
 
-A statement that uses the `PUBLISHED_…` constants binds `:live` (live forecasts or
+A statement that uses the `PUBLISHED_…` constants binds `:live` (false for
 hindcasts), and has the CTEs `period`, with the first target day as `first_on`, and
 `published`, which is `PUBLISHED_FORECASTS`.
 """
@@ -30,7 +30,7 @@ SCORE_MEASURES = """
                as median_ape_sum
     from scores s join depots d using (depot_id)
 """
-"""One row for each score: the `MEASURES` of that score alone."""
+"""One row for each score: the `MEASURES` of this one score."""
 
 PUBLISHED_FORECASTS = """
     select distinct on (t.origin_on, t.city) t.origin_on, t.city, t.model_version

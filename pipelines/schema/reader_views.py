@@ -63,7 +63,7 @@ left join counted v on (v.depot_id, v.service_on) = (d.depot_id, day_on::date)
 """
 """Demand of each depot and day, from its first counted day to the fleet's last.
 
-`{condition}` limits the counted days. They are not materialized, so that a filter by depot reaches
+`{condition}` limits the counted days. They are not materialized, so that a filter by depot can use
 the index.
 """
 

@@ -24,7 +24,7 @@ COUNTS = {
     "forecasts_deleted": "old forecast{} removed",
     "dropped": "old order{} removed",
 }
-"""Descriptions of counts whose names are not clear enough; {} is the plural's s."""
+"""Descriptions of counts whose names would not explain them; {} is the plural's s."""
 SAID_IF_ANY = COUNTS.keys() - {"accepted", "new", "scored"}
 """Counts that the description leaves out if they are 0."""
 COLUMNS = {"origin", "state"}

@@ -2,8 +2,8 @@
 
 from pipelines.schema.planned_orders import PLANNED_PARTS
 
-# A source has delivered orders until the time of its newest order of the day. Depots are left out
-# whose source has no order of the day yet, or that had no order for a week.
+# A source counts as heard until the time of its newest order of the day. A depot is left out if
+# its source has no order of the day yet, or if the depot itself had no order for a week.
 RUNNING_DAY = f"""
 with clocks as (
     select d.*, (cast(:now as timestamptz) at time zone d.timezone) as local_now from depots d

@@ -99,7 +99,7 @@ class SegmentScores:
     """One segment of the fleet over a period, as sums.
 
     Args:
-      segment: Depot, city, horizon, model version or target day, one for each requested segment.
+      segment: Its value for each requested segment: depot, city, horizon, model or target day.
       n: Number of scored forecasts.
       n_in_interval: Number of these whose actual lies between p10 and p90.
       n_comparable: Number of these with an actual above 0 and both naive forecasts.
@@ -133,7 +133,7 @@ class FleetScores:
       mape: Mean of |forecast - actual| / actual where the actual is above 0.
       wape: Sum of |forecast - actual| / sum of actuals.
       bias: Sum of forecast - actual / sum of actuals.
-      coverage: Share of actuals in the published interval, on every row.
+      coverage: Share of actuals in the published interval; the same for every `model`.
     """
 
     model: str

@@ -43,7 +43,7 @@ def prune(connection: sa.Connection, older_than_days: int) -> list[str]:
 
 
 def pruned_files(connection: sa.Connection, filenames: Collection[str]) -> list[str]:
-    """Returns those of the file names whose artefacts are recorded as pruned, sorted."""
+    """Returns the file names whose artefacts are recorded as pruned, sorted."""
     statement = sa.select(models.c.filename).where(
         models.c.pruned_at.is_not(None), models.c.filename.in_(filenames)
     )

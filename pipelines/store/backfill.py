@@ -16,8 +16,8 @@ CHOSEN_DEPOTS = """
 select depot_id, city from depots
 where depot_id = any(:depots) or city = any(:cities) order by depot_id
 """
-# Stored forecasts by origin and model. Those of the whole fleet are complete with totals; those
-# of chosen depots, with every depot that had demand by the origin.
+# Stored forecasts by origin and model. Forecasts of the fleet are complete if they have totals;
+# forecasts of chosen depots, if no depot that had demand by the origin is missing.
 STORED = """
 with started as (
     select depot_id, min(service_on) as first_on from demand_versions
@@ -41,10 +41,10 @@ where f.origin_on between :first and :last
   and (cast(:depots as text[]) is null or f.depot_id = any(:depots))
 group by f.origin_on, f.model_version
 """
-# Data that arrived after a time, and the first origin that knows it. Whenever they were loaded, a
-# first count is known on the next morning, and a first version of an event or signal from its
-# `known_from`. A correction is known from its load (`known_at`), a depot's description to every
-# origin. Origins read an event or a signal from `:days_ahead` days before it.
+# Data that arrived after a time, and the first origin that knows the data. Whenever it was loaded,
+# a first count is known on the next morning, and a first version of an event or signal from its
+# `known_from`. A correction is known from its load (`known_at`), and a depot's description to every
+# origin. Origins read events and signals up to `:days_ahead` days ahead.
 ARRIVALS = """
 select max(recorded_at) as arrived_at, case when version > 1 then known_at end as known_at,
        min(service_on) as first_on
@@ -72,7 +72,7 @@ select arrived_at, null, date '0001-01-01' from (
     where f.kind = 'depots'
 ) described where arrived_at > :since
 """
-# Load time or first origin of each change, and the earliest day that it concerns: a change of an
+# Load time or first origin of each change, and the earliest day that the change concerns: a changed
 # event and the first count of a depot concern every day.
 CHANGES = """
 select known_at, null::date as first_origin_on, min(service_on) as earliest_on
@@ -99,8 +99,8 @@ class StoredForecast:
 
     Args:
       is_live: Whether any of them is live.
-      is_complete: Whether every depot that had demand by the origin has forecasts.
-      data_as_of: Time by which their data had arrived; None if a run is not recorded.
+      is_complete: Whether the fleet has totals, or every chosen depot with demand has forecasts.
+      data_as_of: Start of their earliest run; their data had arrived by then. None without a run.
     """
 
     rows: int
@@ -139,7 +139,7 @@ def arrivals(
 ) -> list[Arrival]:
     """Arrivals of data after `since`; counts only of days up to `last`.
 
-    An origin reads the calendar of `days_ahead` days. `zone`, the fleet's time zone, decides
+    An origin reads the calendar of `days_ahead` days ahead. `zone`, the fleet's time zone, decides
     which origin is the first to know a correction.
     """
     parameters = {"since": since, "last": last, "days_ahead": days_ahead}
@@ -158,7 +158,7 @@ def arrivals(
 def changes(
     connection: sa.Connection, through: date, zone: ZoneInfo
 ) -> list[tuple[date, date]]:
-    """Changes of known data, as pairs: the first origin that knows it, the earliest day concerned.
+    """Changes of known data: the first origin that knows each, and the earliest day it concerns.
 
     They are corrections of counts and events, announced events, and first counts of depots.
     """
@@ -170,7 +170,7 @@ def changes(
 
 
 def first_observed(connection: sa.Connection) -> date | None:
-    """The earliest day with known demand of any depot."""
+    """The earliest day on which any depot has known demand."""
     return connection.scalar(
         sa.text(
             "select min(service_on) from demand_versions "

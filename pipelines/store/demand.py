@@ -40,7 +40,7 @@ with local as (
     from daily_counts n
     join depots d using (depot_id)
     left join loaded l using (file_id)
-    -- The first condition alone is quick, and true of nearly all of them.
+    -- The first condition is quick, and holds for nearly all rows.
     where n.service_on < l.loaded_on - 1 or l.loaded_at is null
        or l.loaded_at >= (n.service_on + 1)::timestamp at time zone d.timezone
 )
@@ -137,7 +137,7 @@ where v.superseded_at is null and v.orders > 0 and v.service_on >= :since
 
 @dataclass(frozen=True)
 class ClosedDayOrders:
-    """Orders on days known to be closed; `days` are depot-days, `last_on` is None without any."""
+    """Orders on days known to be closed; `days` counts depot-days, `last_on` is None if 0."""
 
     days: int
     orders: int
@@ -184,7 +184,7 @@ def recount(
 
     Frozen days, whose orders may have been dropped, never change. `today` is the first day that
     is not over for the fleet; a day that is not over at a depot is not counted there either.
-    Corrections go back `look_back_days` from the newest day (None: all days), known at `now`.
+    Corrections reach back `look_back_days` from the newest day (None: all), and are known at `now`.
     """
     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(DEMAND_LOCK)))
     frozen = frozen_before(connection)
@@ -220,7 +220,7 @@ def _drop_scores(connection: sa.Connection) -> None:
 def unknown_days(connection: sa.Connection, since: date) -> dict[date, int]:
     """Number of started, open depots whose orders are not known, by day, up to the newest day.
 
-    A depot counts from its first day since `since` on that has or had a count.
+    A depot counts from its first day, not before `since`, that has or had a count.
     """
     rows = connection.execute(sa.text(UNKNOWN_DAYS), {"since": since})
     return {row.service_on: row.depots for row in rows}
@@ -233,7 +233,7 @@ def zones(connection: sa.Connection) -> dict[str, int]:
 
 
 def last_day(connection: sa.Connection) -> date | None:
-    """The newest day with known demand of any depot."""
+    """The newest day on which any depot has known demand."""
     return connection.scalar(sa.text(LAST_DAY))
 
 

@@ -32,7 +32,7 @@ RECORDED_TIMES = (
 PLANNERS_TIMES = (
     overrides.c.made_at, city_settings.c.made_at, van_decisions.c.made_at,
 )  # fmt: skip
-"""Such columns in the planners' tables, which only their owner may update."""
+"""The same in the planners' tables, which only their owner may update."""
 MAY_PLAN = """
 select has_function_privilege(session_user, 'add_overrides(jsonb, text, text)', 'execute')
    and has_table_privilege(session_user, 'overrides', 'update')
@@ -63,7 +63,7 @@ def record_demo_fleet(connection: sa.Connection, fleet: DemoFleet) -> None:
 
 
 def move_times(connection: sa.Connection, since: datetime, by: timedelta) -> None:
-    """Adds `by` to every recorded time from `since` on, a time of the database's clock.
+    """Adds `by` to every recorded time from `since` on; `since` is by the database's clock.
 
     Tables that only planners write are changed too if the login user may update them.
     """

@@ -17,7 +17,7 @@ FOLLOWED = ("timezone", "city", "opened_on", "closed_on", "closed_weekdays")
 
 @dataclass(frozen=True)
 class KnownDepot:
-    """A depot, with its newest day with known demand.
+    """A depot, and its newest day with known demand.
 
     Args:
       is_complete: Whether a depots file has described it.
@@ -68,7 +68,7 @@ order by depot_id
 
 @dataclass(frozen=True)
 class OddZone:
-    """A depot whose clock is hours from `usual`, the zone of most depots of its city."""
+    """A depot whose clock is 3 hours or more from `usual`, its city's most frequent zone."""
 
     depot_id: str
     city: str
@@ -87,12 +87,12 @@ def not_started(connection: sa.Connection) -> list[str]:
 
 
 def far_from_their_city(connection: sa.Connection) -> list[OddZone]:
-    """Depots whose clock is 3 hours or more from that of most depots of their city."""
+    """Depots whose clock is 3 hours or more from their city's most frequent zone, by id."""
     return [OddZone(*row) for row in connection.execute(sa.text(FAR_FROM_THEIR_CITY))]
 
 
 def known_depots(connection: sa.Connection) -> list[KnownDepot]:
-    """Every depot, by id."""
+    """Every depot, sorted by id."""
     days = demand_versions.c
     last_days = (
         sa.select(days.depot_id, sa.func.max(days.service_on).label("last_on"))
@@ -110,10 +110,10 @@ def known_depots(connection: sa.Connection) -> list[KnownDepot]:
 
 @contextmanager
 def follow_changes(connection: sa.Connection) -> Iterator[None]:
-    """Marks what depends on changed depots for renewal; depots are written only inside this.
+    """Marks counts and scores of changed depots for renewal; wraps every update of depots.
 
-    A changed time zone marks every day to be counted, a changed city or open days mark every
-    forecast to be scored, and a changed city renews all sums of scores.
+    A changed time zone marks every day to be counted. A changed city or changed open days mark
+    every forecast to be scored. A changed city also renews all sums of scores.
     """
     before = _followed_columns(connection)
     yield
@@ -126,7 +126,7 @@ def follow_changes(connection: sa.Connection) -> Iterator[None]:
     }
     if "timezone" in changed:
         order_counts.mark_all(connection)
-    # An event may close a city.
+    # The city matters because an event may close a city.
     if changed & {"city", "opened_on", "closed_on", "closed_weekdays"}:
         scores_due.mark_everything(connection)
     if "city" in changed:

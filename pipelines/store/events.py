@@ -65,11 +65,11 @@ class Event:
 
     Args:
       event_id: From the file, else derived from kind, start and scope.
-      city: At most one of `city` and `depot_id` is set; neither: it concerns every depot.
+      city: Set only if `depot_id` is None; if both are None, the event concerns every depot.
       known_from: First origin for which it is known; None: every origin.
       version: Counts from 1; more than 1 once it was corrected or withdrawn.
       known_at: When this version was loaded.
-      reason: Why it was withdrawn by hand.
+      reason: Why it was withdrawn by hand; None if it was not.
     """
 
     event_id: str
@@ -87,7 +87,7 @@ class Event:
 
 
 def append(staging: StagingTable, *, replace_later_files: bool = True) -> int:
-    """Appends a version of every event that a file changes, and returns their number.
+    """Appends a version of every event that a file changes; returns the number of versions.
 
     Columns that the file does not have keep their values. Without `replace_later_files`, versions
     from later files or made by hand stay as they are.
@@ -156,7 +156,7 @@ def withdraw(
 ) -> Event:
     """Appends a version that withdraws an event, in the transaction that locked its newest one.
 
-    The withdrawal becomes known at `now`; people are shown the reason.
+    The withdrawal becomes known at `now`; the reason is shown to people.
     """
     before = sa.update(versions).where(
         versions.c.event_id == event.event_id, versions.c.version == event.version

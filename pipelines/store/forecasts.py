@@ -32,7 +32,7 @@ def replace_forecasts(
     run_id: int,
     depot_ids: Sequence[str] | None = None,
 ) -> bool:
-    """Replaces one origin's forecasts, unless a stored live forecast is kept.
+    """Replaces one origin's forecasts by one model, unless a stored live forecast is kept.
 
     A live forecast is replaced only by a live one of the same or a later run: a hindcast would
     remove it from the live scores, and an earlier run had less data. Run ids are compared, because
@@ -98,7 +98,7 @@ def read_totals(
 
     Returns:
       city ('' for the fleet), target_on, planned (the total as on the pages, with planners'
-      numbers), point (its median by the model), p10 and p90 (its interval by the model).
+      numbers), point (the model's median of the total), p10 and p90 (the model's interval).
     """
     parameters = {"origin": origin, "model": model_version}
     rows = connection.execute(sa.text(READ_TOTALS), parameters).mappings()
@@ -108,7 +108,7 @@ def read_totals(
 def origins_to_score(connection: sa.Connection, due: ScoresDue) -> dict[date, int]:
     """Origins with forecasts to score, each with the largest horizon of these forecasts.
 
-    A forecast is to be scored if it has an actual but no score, if its score is by an earlier
+    A forecast is to be scored if it has an actual but no score, if its score uses an earlier
     count or forecast, or if it has a score but its day is no longer observed or was closed.
     """
     if not due.due_ids:
@@ -130,7 +130,7 @@ def score_origin(
 
     Correct scores stay; scores of days that are no longer observed, or were closed, are deleted.
     `naive` has `NAIVE_COLUMNS` from the same origin for every depot and `days_ahead` days, null
-    without a naive forecast; forecasts of later days are not touched.
+    where there is no naive forecast. Scores of later days are not touched.
     """
     score_totals.lock(connection)
     connection.execute(sa.text(NAIVE_TABLE))
@@ -171,8 +171,8 @@ READ_TOTALS = f"""
 select city, target_on, p10, p50 as point, p90, planned from ({reader_views.TOTALS}) t
 order by city, target_on
 """
-# Forecasts with an actual, on days that were open as known now: a closure may be announced or
-# withdrawn after the forecast.
+# Forecasts with an actual, on days that were open as far as is known now: a closure may be
+# announced or withdrawn after the forecast.
 WITH_ACTUALS = f"""
 from forecasts f
 join depots d on d.depot_id = f.depot_id

@@ -28,7 +28,7 @@ from hour_shares where origin_on = :origin
 def past_hours(
     connection: sa.Connection, depot_ids: Sequence[str], days: Sequence[date]
 ) -> Float32[np.ndarray, "depot day 24"]:
-    """Orders by hour of some days; 0 where there are none."""
+    """Orders of each depot in each hour of `days`; 0 where there are none."""
     row_of = {depot_id: row for row, depot_id in enumerate(depot_ids)}
     column_of = {day: column for column, day in enumerate(days)}
     count_dtk = np.zeros((len(depot_ids), len(days), HOURS), np.float32)
@@ -57,7 +57,7 @@ def replace_shares(
     days: Sequence[date],
     shares: DayShares | None,
 ) -> None:
-    """Replaces the hour shares of the days ahead, in a transaction; None only deletes them."""
+    """Replaces all stored hour shares, within a transaction; for None, only deletes them."""
     connection.execute(sa.delete(hour_shares))
     if shares is None:
         return
@@ -75,7 +75,7 @@ def replace_shares(
 def read_shares(
     connection: sa.Connection, origin: date
 ) -> tuple[dict[tuple[str, date], list[float]], float]:
-    """Hour shares of an origin by depot and day, and the concentration of depots' days."""
+    """Hour shares of an origin by depot and day, and the depots' concentration (0 if none)."""
     rows = connection.execute(sa.text(SHARES), {"origin": origin}).all()
     shares = {(row.depot_id, row.target_on): row.share for row in rows}
     return shares, rows[0].concentration if rows else 0.0

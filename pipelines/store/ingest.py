@@ -20,7 +20,7 @@ from pipelines.store import order_counts
 from pipelines.store.copying import copy_csv
 
 LOCKS = ("daily", "events", "signals", "orders", "depots")
-"""Kinds of files, in the order in which one load may lock several."""
+"""Kinds of files, in the order in which a transaction must lock several of them."""
 
 WITHDRAWABLE_TABLES = frozenset({"orders", "daily_counts"})
 """Tables whose replaced rows are kept, so that a file can be withdrawn."""
@@ -43,7 +43,7 @@ where s.orders is not null and s.service_on
       >= (clock_timestamp() at time zone coalesce(d.timezone, :timezone))::date
 """
 MAX_PARTIAL_DAYS = 8
-"""Greatest age in days of an order whose day may still be partial; older days are settled."""
+"""Maximum age in days of an order whose day may still be partial; older days are complete."""
 
 
 def _was_partial(table: str, day: str) -> str:
@@ -155,7 +155,7 @@ def add_first_seen(
 
 
 def places(connection: sa.Connection) -> tuple[frozenset[str], frozenset[str]]:
-    """Ids and cities of all depots."""
+    """The ids of all depots, and their cities."""
     rows = connection.execute(sa.select(depots.c.depot_id, depots.c.city)).all()
     return frozenset(row[0] for row in rows), frozenset(row[1] for row in rows)
 
@@ -171,7 +171,7 @@ def count_undescribed(connection: sa.Connection) -> int:
     return int(connection.execute(counted).scalar_one())
 
 
-# Orders of two namespaces are the same only if depot and time are equal as well as the id.
+# Orders in two namespaces are the same order only if id, depot and time are all equal.
 EXISTING_ORDERS = """
 select count(*) filter (where is_ours) as known,
        count(*) filter (where is_ours and (is_elsewhere or was::date <> now::date)) as moved,
@@ -266,7 +266,7 @@ class StagingTable:
         )
 
     def n_on_frozen_days(self, frozen_before: date | None) -> int:
-        """Counts staged orders, or staged daily counts that are new or differ, of frozen days."""
+        """Counts staged rows on frozen days: all orders, or daily counts that are new or differ."""
         statement = ROWS_ON_FROZEN_DAYS.get(self.target.name)
         if statement is None or frozen_before is None:
             return 0
@@ -301,7 +301,7 @@ class StagingTable:
         key = self.key
         present = [self.temporary.c[name] for name in key if name in self.columns]
         last_rows = (
-            # The order of rows in the temporary table is that of the file.
+            # Rows of the temporary table are in the order of the file.
             sa.select(
                 *(self.temporary.c[name] for name in self.columns),
                 *(sa.literal(value).label(name) for name, value in extra.items()),
@@ -344,7 +344,7 @@ class StagingTable:
         )
 
     def _is_later(self, incoming: Any) -> sa.ColumnElement[bool]:
-        """SQL condition: a later file wrote the target's row; a depot's row: it is complete."""
+        """SQL condition: the target's row is from a later file, or is a depot that is complete."""
         if "file_id" in self.target.c:
             return self.target.c.file_id > incoming.file_id
         return self.target.c.is_complete
@@ -354,7 +354,7 @@ class StagingTable:
     ) -> None:
         """Keeps rows that are about to be replaced, in case the replacing file is withdrawn.
 
-        Without `replace_later_files`, staged rows that a later file has replaced are kept too.
+        Without `replace_later_files`, staged rows that yield to a later file's row are kept too.
         """
         if self.target.name not in WITHDRAWABLE_TABLES:
             return
@@ -385,7 +385,7 @@ class StagingTable:
             self.connection.execute(insert)
 
     def record_repeats(self) -> None:
-        """Records which earlier files had some of the rows unchanged; called after `merge`."""
+        """Records the earlier files that have equal rows; called after `merge`."""
         if self.target.name not in WITHDRAWABLE_TABLES:
             return
         values = {**self.temporary.c, "id_namespace": sa.literal(self.id_namespace)}

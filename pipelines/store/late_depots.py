@@ -1,4 +1,4 @@
-"""Sums of `schema.depot_freshness`: late depots by city, as of a day."""
+"""Sums over `schema.depot_freshness`: late depots by city, on a day."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -9,7 +9,7 @@ from pipelines.schema.closures import CLOSURES
 from pipelines.schema.depot_freshness import DEPOT_FRESHNESS
 
 FRESHNESS = f"with closures as ({CLOSURES}), fresh as ({DEPOT_FRESHNESS})"
-# Whether the uncounted day `due_on` has orders or a count that came before the day was over.
+# Whether `due_on`, which is not counted, has some orders or a daily count: a partial day.
 IN_PART = """
 exists (select from order_counts c
         where c.depot_id = fresh.depot_id and c.service_on = due_on
@@ -30,7 +30,7 @@ OLDEST = f"{FRESHNESS} select min(last_on) from fresh where is_late"
 
 @dataclass(frozen=True)
 class CityFreshness:
-    """Numbers of a city's depots as of a day: those that should have reported, and the late ones.
+    """Numbers of a city's depots on a day: depots that should have reported, and late depots.
 
     `in_part` is the number of late depots whose orders have come in part.
     """
@@ -42,13 +42,13 @@ class CityFreshness:
 
 
 def by_city(connection: sa.Connection, day: date) -> list[CityFreshness]:
-    """Every city with depots that should have reported a day, in order of their names."""
+    """Cities with depots that should have reported by a day, sorted by name."""
     rows = connection.execute(sa.text(BY_CITY), {"as_of": day})
     return [CityFreshness(*row) for row in rows]
 
 
 def missing_days(connection: sa.Connection, day: date) -> dict[str, int]:
-    """Number of missing open days of each late depot, up to a day."""
+    """Number of open days without a count, up to a day, by late depot."""
     rows = connection.execute(sa.text(MISSING_DAYS), {"as_of": day})
     return {row.depot_id: row.missing for row in rows}
 

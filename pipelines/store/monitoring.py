@@ -125,7 +125,7 @@ class EndedNight:
 
 @dataclass(frozen=True)
 class MorningMessage:
-    """The message of a nightly run to planners: one line per city, none if there was no news."""
+    """The message of a nightly run to planners: one line per city, no lines without news."""
 
     origin_on: date
     written_at: datetime
@@ -154,7 +154,7 @@ def read_samples(
 
 
 def run_samples(connection: sa.Connection) -> Iterator[Sample]:
-    """Yields metrics of the newest completed run of each step; a missing count is 0."""
+    """Yields metrics of the newest done run of each step; only alarms and refusals default to 0."""
     recorded = {
         row.step: row.metrics for row in connection.execute(sa.text(NEWEST_METRICS))
     }

@@ -1,18 +1,18 @@
 """Separates days with zero orders from days that were not observed.
 
-A depot's feed is the file of its orders on its last day with orders. A day without orders
+A depot's feed is the file that has its orders of its last day with orders. A day without orders
 is a 0 if
 
-- that file has another depot's orders of the day; or
-- another file has the day's orders of one of the feed's busiest depots, and either has more
-  than half as many depots as the feed, or the file with the depot's next orders has that busy
-  depot, too: the depot's orders would have come with it. For a depot that hardly ever lacks
-  orders, this applies only from the day after; or
-- the feed has this depot only, and days without orders are usual for it: it has few orders
+- the feed has another depot's orders of the day; or
+- another file has the day's orders of one of the feed's busiest depots, and either this file has
+  more than half as many depots as the feed, or that depot is also among the busiest in the file
+  with this depot's next orders: orders of the day would have come with that depot's. For a depot
+  that seldom lacks orders, this rule waits until one more day is over; or
+- the feed has only this depot, and days without orders are usual for it: it has few orders
   and its next ones are loaded, or it had none on the same weekday of the two weeks before.
 
 Every other day without orders is not observed. Partial days of other depots (`partial_days`)
-are no evidence. The rules look at earlier days, so later files seldom change a result.
+prove nothing. The rules look at earlier days, so later files seldom change a result.
 """
 
 from datetime import date, datetime
@@ -22,15 +22,15 @@ import sqlalchemy as sa
 from pipelines.store import partial_days, temporary
 
 MIN_STEADY_ORDERS = 5
-"""Orders a day of a steady depot; with five expected, a 0 occurs twice a year (Poisson)."""
+"""Minimum daily orders of a steady depot; with five expected, a 0 occurs twice a year (Poisson)."""
 MAX_GAP_DAYS = 14
-"""Longest time between two days with orders; in a longer one a file is missing, not orders."""
+"""Maximum days between two days with orders; a longer gap means a missing file, not zeros."""
 MAX_REST_DAYS = 3
-"""Longest usual rest in days: a weekend and an adjacent bank holiday."""
+"""Maximum usual rest in days: a weekend and an adjacent bank holiday."""
 N_BUSIEST = 4
-"""Number of busiest depots of a file; they seldom lack orders, so theirs show a loaded day."""
+"""Number of busiest depots per file; they seldom lack orders, so theirs prove a loaded day."""
 
-# Spans of a depot's days without orders: after a day with orders, or from opening to the first.
+# Spans of days without orders: after a depot's day with orders, or from its opening to the first.
 SPANS_WITHOUT_ORDERS = """
 with local as (
     select depot_id, opened_on, closed_on,
@@ -117,8 +117,8 @@ where own.file_id is null
 def find(connection: sa.Connection, today: date, now: datetime, frozen: date) -> None:
     """Fills two temporary tables from `order_counts`: `zero_days` and `partial_days`.
 
-    `zero_days` has depot_id and day_on; for the other see `partial_days`. No day from `today`
-    on, or not over at its depot at `now`, or before `frozen` is in them.
+    `zero_days` has depot_id and day_on, from `frozen` on; `COUNT_NOW` leaves out days that are
+    not over by `today` or at their depot. For the other table see `partial_days`.
     """
     parameters = {"today": today, "now": now, "frozen": frozen}
     temporary.create(connection, "loaded_files", LOADED_FILES, parameters)

@@ -7,9 +7,9 @@ import sqlalchemy as sa
 
 SHIFT_DAYS = 2
 SHIFT = timedelta(days=SHIFT_DAYS)
-"""Longest time between a service day and an order's wall-clock time, whatever the zones."""
+"""Maximum time between a service day and an order's wall-clock time, whatever the zones."""
 MAX_RANGES = 30
-"""Most ranges of days that are counted one by one; a single wide range is quicker than more."""
+"""Maximum ranges of days counted one by one; beyond it, a single wide range is quicker."""
 
 
 def local_time(orders: str) -> str:
@@ -25,7 +25,7 @@ def local_time(orders: str) -> str:
 """
 
 
-# Deletes only the marks that it returns: those of a load that commits meanwhile stay.
+# Deletes only the marks that it returns: marks of a load that commits meanwhile stay.
 POP_CHANGED_DAYS = """
 delete from changed_days returning case when isfinite(day_on) then day_on end
 """
@@ -95,16 +95,16 @@ def _date_ranges(days: Iterable[date]) -> list[tuple[date, date]]:
 def mark_days(
     connection: sa.Connection, days: str, parameters: Mapping[str, object] | None = None
 ) -> None:
-    """Marks every service day that orders of some wall-clock dates may belong to.
+    """Marks every service day to which orders with some wall-clock dates may belong.
 
-    Every writer of orders calls this in the same transaction. `days` is a select of the dates
-    of the rows as they are written; a second call has the dates as they were before.
+    Every writer of orders calls this in the same transaction. `days` selects the dates of the
+    rows as written; a second call selects the dates that these rows had before.
     """
     connection.execute(sa.text(MARK.format(days=days)), dict(parameters or {}))
 
 
 def mark_all(connection: sa.Connection) -> None:
-    """Marks every day, as after a change of time zones, which decide the day of an order."""
+    """Marks every day, for example because a time zone changed, which decides an order's day."""
     connection.execute(
         sa.text("insert into changed_days (day_on) values ('-infinity')")
     )

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from pipelines.store import order_counts
 
 DROP_ORDERS = "delete from orders where ordered_local < :end"
-# Otherwise the withdrawal of a file could restore an order that has been dropped. Runs before
+# Prevents the withdrawal of a file from restoring an order that has been dropped. Runs before
 # `DROP_ORDERS`, while the orders to be dropped can still be looked up by their key.
 DROP_SUPERSEDED = """
 delete from superseded_rows s
@@ -27,15 +27,15 @@ set orders_dropped = frozen_days.orders_dropped + excluded.orders_dropped
 
 
 def frozen_before(connection: sa.Connection) -> date | None:
-    """The first day that is not frozen; None where none is."""
+    """The first day that is not frozen; None if no day is frozen."""
     return connection.scalar(sa.text("select max(before_on) from frozen_days"))
 
 
 def drop_orders(connection: sa.Connection, before: date) -> int:
     """Freezes the days before `before`, drops their orders, and returns the number dropped.
 
-    Called in a transaction in which demand has just been counted. Superseded rows of these
-    orders and of those days are deleted too.
+    Called in a transaction in which demand has just been counted. Superseded rows of the dropped
+    orders, and superseded orders as old as they are, are deleted too.
     """
     # Orders that may belong to a day that is not frozen are kept, so that no count changes.
     until = {"end": before - order_counts.SHIFT}

@@ -32,13 +32,13 @@ EARLIER_COUNTS = PACKED.format(
        string_agg(timestamptz_send(superseded_at), '') as superseded_at""",
     null="not null",
 )
-# Superseded versions too; a version that withdraws an event or a value is left out.
+# Superseded versions too; a version that withdraws an event is left out.
 EVENTS = """
 select kind, starts_on, ends_on, city, depot_id, value, known_from, version, known_at,
        superseded_at
 from event_versions where not withdrawn order by event_id, version
 """
-# Values of depots and cities.
+# Values for depots and for cities, superseded ones too; withdrawals are left out.
 SIGNALS = f"""
 select {SIGNAL_COLUMNS},
        version, known_at, superseded_at
@@ -71,7 +71,7 @@ class EarlierCounts:
     def newest_at(self, cutoff: datetime, first: date, last: date) -> DayCounts:
         """Superseded counts of the days from `first` to `last` that were the newest at a cutoff.
 
-        A first count is taken as known, whatever the time zone of its depot.
+        A first count is taken as known at every cutoff, whatever the time zone of its depot.
         """
         at = np.datetime64(cutoff.astimezone(UTC).replace(tzinfo=None), "us")
         is_known = (self.version_n == 1) | (self.known_at_n <= at)
@@ -136,7 +136,7 @@ PACKED_TYPES = {
 def _read_counts(
     connection: sa.Connection, statement: str, depot_ids: Sequence[str], through: date
 ) -> dict[str, np.ndarray]:
-    """Reads packed counts into columns: `row`, and those of the statement."""
+    """Reads packed counts into columns: `row` (index of the depot), and the statement's columns."""
     row_of = {depot_id: row for row, depot_id in enumerate(depot_ids)}
     names = [name for name in PACKED_TYPES if f"as {name}" in statement]
     parts: dict[str, list[np.ndarray]] = {name: [] for name in names}

@@ -1,8 +1,8 @@
-"""Finds partial days: their orders were loaded before they were over, or a file is missing.
+"""Finds partial days: a file of the day is missing, or was loaded before the day was over.
 
 A file exported at 04:30 also has the first hours of the new day. Such a day is partial: it is
 neither counted nor a zero until the depot's feed has delivered data after the day was over. The
-feed is judged by its busiest depots: those of the files that first had the depot's orders of the
+feed is judged by the busiest depots of the files that first brought the depot's orders of the
 last week. The day is whole if
 
 - a file loaded after the day has orders of the day; or
@@ -10,20 +10,21 @@ last week. The day is whole if
 - more than half of the feed's busiest depots have orders of the day or of a later one from
   files loaded after the day; or
 - the depot's file was loaded at a later time of day than the last orders of nearly all of its
-  days in the four weeks before, or of all the same weekdays: a day exported in its evening.
+  days in the four weeks before, or of all the same weekdays: the day was exported in its evening.
 
-If files bring only the orders since the file before, a missing file takes with it the rest of
-one day and often the beginning of another. Such a gap lies between a file loaded before its day
-was over and the depot's next file, if that was loaded at least a day and a half later and no day
-that the earlier file began was continued by another file, at any depot. The day is cut, whatever
-has come since, if `MIN_CUT_ORDERS` orders usually come after the file; the next day, if as many
-usually come before its first order. The same day is then cut for the other depots of the file,
-which may have too few orders to show it. A day with a count is not checked again.
+If each file brings only the orders since the previous file, a missing file leaves a gap: the rest
+of one day, and often the beginning of another. A gap lies between a file loaded before its day
+was over and the depot's next file, if the next file was loaded at least a day and a half later and
+no other file continued a day that the earlier file began, at any depot. The first day is cut,
+whatever has come since, if `MIN_CUT_ORDERS` orders usually come after the time of its file; the
+next day is cut if as many usually come before its first order. The day is then cut for the file's
+other depots, too, whose orders may be too few to show it. A counted day is not checked again.
 
-Empty hours of a depot can only be seen from other depots' orders. So if orders usually come
-within their day, for example hourly, the last rule takes the latest file of the feed's busiest
-depots; if the depot's files have no other depot, the day is whole if its last file came no
-earlier in the day than those of nearly all days before, or of all the same weekdays.
+Only the orders of other depots show that a depot's hours are empty rather than missing. So if
+files are usually loaded within their day, for example hourly, the last rule uses the latest file
+of the feed's busiest depots; if the depot's files have no other depot, the day is whole if its
+last file came no earlier in the day than the last files of nearly all days before, or of all the
+same weekdays.
 """
 
 from datetime import date, datetime
@@ -33,19 +34,19 @@ import sqlalchemy as sa
 from pipelines.store import temporary
 
 USUAL_DAYS = 28
-"""Days before a day from which the usual times of its last order and its file are taken."""
+"""Number of days before a day that give the usual times of its last order and its file."""
 USUAL_SHARE = 0.9
 """Share of these days whose last order has come by the usual time."""
 FEED_DAYS = 7
-"""Days before a day whose files belong to the same feed."""
+"""Number of days before a day whose files belong to the day's feed."""
 GAP_HOURS = 36
-"""Shortest time between two of a depot's daily files with a missing file between them."""
+"""Minimum time between the loads of two files of a depot, if a daily file between is missing."""
 MAX_GAP_DAYS = 7
-"""Longest time from a day to the next one with orders for which either is checked for a cut."""
+"""Maximum days from a day to the next one with orders, if either is to be checked for a cut."""
 MIN_CUT_ORDERS = 5
-"""Usual orders of empty hours in a cut day; with five expected, none come once in 150 days."""
+"""Minimum usual orders in the empty hours of a cut day; of five, none come once in 150 days."""
 MAX_LIVE_DAYS = 3
-"""Longest time from a day to the load of its first file, if files come every night."""
+"""Maximum days from a day to the load of its first file, if files come every night."""
 
 # The newest day of each depot, if its last file was loaded before the day was over.
 UNFINISHED = """
@@ -92,7 +93,7 @@ where coalesce(u.loaded_at <= day.usual_end, true)
 # Pairs of successive days with orders, between which a file is missing.
 GAPS = f"""
 with without_version as (
-    -- A third of the time of an anti-join, of which the planner expects few rows.
+    -- Takes a third of the time of an anti-join, for which the planner expects too few rows.
     select depot_id, service_on from order_counts where service_on >= :frozen
     except
     select depot_id, service_on from demand_versions
@@ -144,7 +145,7 @@ where f.loaded_at < (b.service_on + 1)::timestamp at time zone d.timezone
 
 
 def _usual_orders(day: str, hours: str) -> str:
-    """SQL for a day's usual orders in some hours: the lower mean of all days or its weekday."""
+    """SQL for a day's usual orders in some hours: the lower mean over all days or its weekday."""
     return f"""(
     select least(avg(n), avg(n) filter (where ({day} - u.service_on) % 7 = 0))
     from order_counts u
@@ -211,8 +212,8 @@ select depot_id, service_on from cut_days
 def find(connection: sa.Connection, now: datetime, frozen: date) -> None:
     """Fills a temporary table `partial_days` (depot_id, service_on) from `order_counts`.
 
-    `observed_zeros` creates the tables `loaded_files` and `spans_without_orders`. Days that are
-    not over at their depot at `now`, and days before `frozen`, are left out.
+    `observed_zeros` creates the tables `loaded_files` and `spans_without_orders`. Days not over at
+    their depot at `now` and days before `frozen` are left out, unless a missing file cut them.
     """
     parameters = {"now": now, "frozen": frozen}
     for table, statement in (

@@ -22,7 +22,7 @@ returning publication_id
 
 @dataclass(frozen=True)
 class Publication:
-    """A forecast that is shown: its origin and model."""
+    """A published forecast: its origin and model."""
 
     origin_on: date
     model_version: str

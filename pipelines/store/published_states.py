@@ -4,7 +4,7 @@ from datetime import date
 
 import sqlalchemy as sa
 
-# A forecast that was pruned, or withdrawn with its rows, is not published again.
+# A forecast whose rows have been deleted is not published again.
 FORECAST_STATES = """
 select distinct on (p.origin_on) p.origin_on, p.model_version, p.publication_id::text as state
 from publications p
@@ -13,9 +13,9 @@ where exists (
     where (f.origin_on, f.model_version) = (p.origin_on, p.model_version))
 order by p.origin_on, p.publication_id desc
 """
-# The sums of an origin are few, and a change of any of its scores replaces them all: their
-# transaction id shows the change even if no sum differs. A later publication of the origin changes
-# which scores are of a shown forecast. The sums themselves reveal a restored database.
+# An origin has few sums, and a change of any of its scores replaces them all: their transaction id
+# shows the change even if no sum differs. A later publication of the origin changes which scores
+# belong to a shown forecast. The sums are included to detect a restored database.
 SCORE_STATES = """
 select origin_on, '' as model_version,
        concat_ws(' ', max(t.xmin::text::bigint), sum(n), sum(actual_sum), sum(abs_error_sum),

@@ -35,7 +35,7 @@ class QuarantinedRow:
 
 @dataclass(frozen=True)
 class FileWithRejected:
-    """A file with rows in quarantine, as `files` has it."""
+    """A file with rows in quarantine: columns of its row in `files`."""
 
     file_id: int
     path: str
@@ -60,7 +60,7 @@ def newest_rejected(
 ) -> tuple[list[QuarantinedRow], int]:
     """Returns the newest rows in quarantine, and how many there are without the limit.
 
-    Only rows of files whose path contains `path`.
+    With a `path`, only rows of files whose path contains it are returned and counted.
     """
     statement = (
         _rows()
@@ -103,7 +103,7 @@ def files_with_rejected(
 
 
 def rejected_of(connection: sa.Connection, file_id: int) -> list[tuple[int, Any]]:
-    """Returns quarantine_id and cells of a file's rows, in the order of its lines."""
+    """Returns quarantine_id and cells of a file's rows in quarantine, in the order of its lines."""
     statement = (
         sa.select(quarantine.c.quarantine_id, quarantine.c.raw)
         .where(quarantine.c.file_id == file_id, OPEN)
@@ -132,7 +132,7 @@ def set_reason(
     value: str | None,
     reason: str,
 ) -> None:
-    """Replaces the reason for which a row is rejected."""
+    """Replaces the reason for rejecting a row, and the column and value that it names."""
     connection.execute(
         sa.update(quarantine)
         .where(quarantine.c.quarantine_id == quarantine_id)

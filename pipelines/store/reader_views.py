@@ -36,7 +36,7 @@ def read_batches(
     parameters: Mapping[str, Any],
     schema: pa.Schema,
 ) -> Iterator[pa.Table]:
-    """Yields the rows of a statement as tables of a schema; none where there is no row."""
+    """Yields the rows of a statement as tables of a schema; no table if there are no rows."""
     streamed = {"stream_results": True, "yield_per": BATCH_ROWS}
     result = connection.execute(
         sa.text(statement), parameters, execution_options=streamed

@@ -1,7 +1,7 @@
 """Marks forecasts to be scored; every writer of forecasts, counts or closures marks its changes.
 
-A mark is an origin whose forecasts changed, a day whose actual or closing changed, or
-everything. It is written in the transaction of the change, and removed once it is scored.
+A mark is an origin whose forecasts changed, a day whose actual or closure changed, or
+everything. A mark is written in the transaction of the change, and removed after the scoring.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ class ScoresDue:
     Attributes:
       due_ids: Rows of `scores_due`.
       origins: Origins whose forecasts changed.
-      targets: Days whose actual or closing changed.
+      targets: Days whose actual or closure changed.
       is_everything: Whether every forecast must be compared with its score.
     """
 
@@ -73,5 +73,5 @@ def mark_closures(connection: sa.Connection, event_ids: Sequence[str]) -> None:
 
 
 def mark_everything(connection: sa.Connection) -> None:
-    """Marks every forecast, as after a change of the days on which depots are open."""
+    """Marks every forecast, for example because depots' open days have changed."""
     connection.execute(sa.insert(scores_due).values(origin_on=None))

@@ -1,4 +1,4 @@
-"""Temporary tables: the steps of what is too long for one statement."""
+"""Temporary tables, for queries that are too long for one statement."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ def create(
 ) -> None:
     """Creates a temporary table of a query's rows, which lasts until the transaction ends.
 
-    It replaces the one that an earlier call in this transaction has left.
+    It replaces a table of this name that an earlier call in the transaction created.
     """
     connection.execute(sa.text(f"drop table if exists pg_temp.{table}"))
     created = f"create temporary table {table} on commit drop as {query}"

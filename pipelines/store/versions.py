@@ -25,7 +25,7 @@ def append_changes(
     """Appends the rows of the temporary table `changes`, and returns their number.
 
     Called in a transaction that locks the kind. `changes` has `columns`, the key among them, and
-    `before`: the version that a row follows and supersedes, 0 for a first version.
+    `before`: the version that the row supersedes, 0 for a first version.
     """
     names = {
         "table": table,

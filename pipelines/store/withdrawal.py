@@ -7,8 +7,8 @@ import sqlalchemy as sa
 
 from pipelines.store import order_counts, temporary
 
-# The statements are composed of our own table and column names. If several earlier rows have a
-# key, the one loaded last is restored.
+# Only our own table and column names are formatted into the statements. If several earlier rows
+# have the same key, the row loaded last is restored.
 REMOVED_KEYS = """
 select {key} from {table} where file_id = any(:file_ids)
 """
@@ -68,7 +68,7 @@ delete from depots where depot_id in (select depot_id from unnamed)
 
 @dataclass(frozen=True)
 class RemovedRows:
-    """Numbers of rows removed, and of rows restored from other files, and the files' depots."""
+    """Numbers of rows removed and of other files' rows restored, and the files' depots."""
 
     removed: int
     restored: int
@@ -80,8 +80,8 @@ def remove_rows(
 ) -> RemovedRows:
     """Removes every row of the files from `orders` or `daily_counts`, and restores earlier ones.
 
-    An earlier row is one of the same key that was replaced. No file of that kind may be loaded
-    meanwhile.
+    An earlier row is a replaced row of the same key. The caller's locks keep files of this kind
+    from being loaded meanwhile.
     """
     names = {"table": table, "key": ", ".join(key)}
     values = {"table": table, "file_ids": list(file_ids)}

@@ -9,7 +9,7 @@ from pipelines.nightly import steps
 from tests.dashboard.seed import CHAMPION
 
 STEPS = tuple(steps.STEPS)
-REFUSAL = "counts.csv is of no kind that is known. Rename its columns."
+REFUSAL = "counts.csv is not of a known kind. Rename its columns."
 BEFORE, REFUSED = "20251210-before", "20251220-refused"
 
 

@@ -43,7 +43,7 @@ UNASSIGNED_CITY = "Unassigned"
 """City of depots that no depots file has described."""
 
 MAX_REJECTED_ROWS = 10_000
-"""Number of rejected rows from which the rejected share is checked before the file ends."""
+"""With more rejected rows than this, the rejected share is checked before the file ends."""
 MAX_VALUE_CHARS_SHOWN = 60
 MIB = 1 << 20
 
@@ -56,10 +56,10 @@ class FileGroup:
     """Files of one kind, loaded in one transaction through one staging table.
 
     Args:
-      connection: Its transaction holds the lock of the kind.
+      connection: Connection whose transaction holds the lock of the kind.
       staging: Staging table; it holds the rows of one file at a time.
       frozen_before: First day that is not frozen; None if no day is frozen.
-      depot_ids: Depots of the database, with those of the files loaded so far.
+      depot_ids: Ids of the depots in the database and in the files loaded so far.
       counts: Row counts of the files loaded so far, by file_id.
     """
 
@@ -150,7 +150,7 @@ class FileLoad:
         }
 
     def _load_again(self, loaded: sa.Row[Any]) -> FileReport:
-        """Reports on a file already in `files`; completes its daily counts of days now over."""
+        """Reports on a file already in `files`; completes daily counts whose days have ended."""
         before = self.group.counts.get(
             loaded.file_id, Counts(loaded.accepted, loaded.unchanged, loaded.rejected)
         )
@@ -216,7 +216,7 @@ class FileLoad:
         n_moved: int,
         n_on_frozen_days: int,
     ) -> Iterator[str]:
-        """Yields notes on rows and ids that need attention; `known_ids` were there before it."""
+        """Yields notes on rows and ids that need attention; `known_ids` are from before."""
         frozen_before = self.group.frozen_before
         if self.n_rejected:
             one = self.n_rejected == 1
@@ -231,13 +231,13 @@ class FileLoad:
             yield f"Blank rows skipped: {self.n_blank:,}."
         if alike := differing_in_case(self.depot_ids, known_ids):
             yield (
-                "Depots that differ in letter case only, and stay apart: "
+                "Depots whose ids differ only in letter case, and are kept apart: "
                 f"{shortened_list(alike)}."
             )
         if not self.n_rows + self.n_rejected:
             yield (
-                "It has no rows, and so says of no day that there were no orders; a daily "
-                "count of 0 says that."
+                "It has no rows. That is not read as days without orders; a daily count of "
+                "0 is."
             )
         if n_partial:
             yield (
@@ -311,8 +311,8 @@ class FileLoad:
         if self.decoded_bytes > max_mib * MIB:
             raise RefusedFileError(
                 f"{self.source.name} holds more than {max_mib:,} MiB once unpacked "
-                "(HARBOR_MAX_FILE_MIB). Check the program that wrote it; if it is right, split it or "
-                "raise the setting."
+                "(HARBOR_MAX_FILE_MIB). Check the program that wrote it; if the size is right, split "
+                "the file or raise the setting."
             )
 
     def _require_few_rejected(self) -> None:

@@ -5,8 +5,8 @@ from pipelines.store.ingest import ExistingOrders, StagingTable
 
 MAX_MOVED_ORDERS = 10
 MAX_MOVED_SHARE = 0.01
-"""Orders that a file may move to another depot or day: this number, or this share of its rows
-if that is more."""
+"""Maximum orders that a file may move to another depot or day, and the maximum as a share of its
+rows; the larger limit applies."""
 MIN_ROWS_CHECKED = 20
 """Files of fewer rows are not checked for repeated ids."""
 
@@ -24,8 +24,8 @@ def require_not_moved(
     if known.moved > limit:
         raise RefusedFileError(
             f"{name} would move {known.moved:,} orders that are there already to another "
-            f"depot or day (of {n_rows:,}), and a file may move {MAX_MOVED_SHARE:.0%} or "
-            f"{MAX_MOVED_ORDERS}. If another partner counts from the same numbers, give it a "
+            f"depot or day (of {n_rows:,}), but a file may move at most {MAX_MOVED_SHARE:.0%} or "
+            f"{MAX_MOVED_ORDERS}. If another partner uses the same numbers as ids, give it a "
             "[sources.NAME] in harbor.toml and pass --source NAME; if "
             f"'{id_column}' is not the order's own id, pass --column "
             "order_id=NAME; if the file corrects them, pass --force."
@@ -36,7 +36,7 @@ def require_not_moved(
             f"{name} has {known.doubled:,} orders that are there already under the "
             f"id_namespace '{other}', and would count them twice under "
             f"'{id_namespace}'. Say id_namespace = \"{other}\" in its [sources.NAME] "
-            "of harbor.toml or load it as that source, or pass --force if they are others."
+            "of harbor.toml or load it as that source, or pass --force if they are different orders."
         )
 
 
@@ -57,5 +57,5 @@ def require_distinct_ids(
             f"{name} has {n_rows:,} orders and only {n_ids:,} different values of "
             f"'{id_column}', so most would replace each other. Pass "
             "--column order_id=NAME with the column of the order's own id, or --force if "
-            "the last row of each is meant."
+            "the last row of each is to be kept."
         )

@@ -31,7 +31,7 @@ class ReplayResult:
       accepted: Rows that were loaded and changed the database.
       unchanged: Valid rows that changed nothing: their key or value is stored already.
       left: Rows that stay in quarantine.
-      reasons: Why none of the rows of a header could be replayed, a sentence each.
+      reasons: A sentence for each group of rows with one header of which none could be replayed.
     """
 
     accepted: int = 0
@@ -103,7 +103,7 @@ class _FileReplay:
     def _replay_same_header(
         self, header: tuple[str, ...], rows: dict[int, dict[str, str | None]]
     ) -> ReplayResult:
-        """Replays rows of one header, given by quarantine_id; the last row of a key wins."""
+        """Replays rows that share a header, by quarantine_id; the last row of a key wins."""
         name = self.file.path.rsplit("/", 1)[-1]
         try:
             options = options_of_source(

@@ -97,7 +97,7 @@ def depot_notes(n_undescribed: int, unplaced: Sequence[str]) -> Iterator[str]:
         one = n_undescribed == 1
         yield (
             f"{'1 depot is' if one else f'{n_undescribed:,} depots are'} known from orders or "
-            "counts alone, with the fleet's own time zone and no city. Load a depots file "
+            "counts only, with the fleet's own time zone and no city. Load a depots file "
             f"to describe {'it' if one else 'them'}."
         )
     if unplaced:
@@ -109,7 +109,7 @@ def depot_notes(n_undescribed: int, unplaced: Sequence[str]) -> Iterator[str]:
 
 
 def calendar_notes(regions: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yields a note per country on subdivisions without holidays of their own; ignores ''."""
+    """Yields a note per country on subdivisions that have no calendar of their own; skips ''."""
     subdivisions = defaultdict(list)
     for country, subdivision in regions:
         if subdivision and not has_calendar(country, subdivision):
@@ -125,7 +125,7 @@ def calendar_notes(regions: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def differing_in_case(depot_ids: Iterable[str], known_ids: Set[str]) -> list[str]:
-    """Returns 'B1/b1' for each id that is new and spelled as another but for letter case."""
+    """Returns 'B1/b1' for ids that differ only in letter case, if at least one of them is new."""
     new_ids = set(filter(None, depot_ids)) - known_ids
     spellings = defaultdict(list)
     for depot_id in sorted(new_ids | known_ids):

@@ -45,8 +45,8 @@ log = structlog.get_logger()
 
 MAX_GROUP_FILES = 500
 MAX_GROUP_BYTES = 32 << 20
-"""Limits of the files committed together: a commit per file would take most of the time. A
-file of more bytes is committed alone."""
+"""Maximum files and bytes per commit: a commit for every file would take most of a load's time. A
+larger file gets a commit of its own."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def ingest(
       settings: Limits, sources, and zone and country of depots without a description.
       progress: Called as rows and bytes are read.
       dry_run: Loads everything and rolls back. Other loads wait meanwhile.
-      today: Day from which limits on future dates are counted; default: the fleet's own.
+      today: Day from which limits on future dates are counted; default: today in the fleet's zone.
       is_invented: Whether 'harbor demo' wrote the files.
 
     Raises:
@@ -153,9 +153,9 @@ def _refuse_beside_demo(engine: sa.Engine) -> None:
     if demo is not None:
         raise BadInputError(
             f"This database holds the {demo.n_depots} invented depots of 'harbor demo', "
-            "which own files would mix with. Set HARBOR_HOME to a new place, as in "
-            "'export HARBOR_HOME=$PWD/var/mine', and load them there; take them out of "
-            "the inbox of this one."
+            "with which your own files would mix. Set HARBOR_HOME to a new folder, as in "
+            "'export HARBOR_HOME=$PWD/var/mine', and load your files there; remove them "
+            "from the demo's inbox."
         )
 
 
@@ -236,7 +236,7 @@ class _Ingestion:
             self.reports.append(report)
 
     def _load(self, file: SourceOrError) -> FileReport:
-        """Loads one file; turns an error of this file alone into a refusal."""
+        """Loads one file; an error that concerns only this file becomes a refusal."""
         if isinstance(file, Skipped):
             path, reason = file.display_path, file.reason
             if file.is_waiting:

@@ -34,7 +34,7 @@ from pipelines.store.files import (
 
 INSTEAD = {
     "events": "Withdraw its events one by one with 'harbor events withdraw'.",
-    "depots": "A later depots file with the right rows replaces what it says.",
+    "depots": "To correct its rows, load another depots file with the right ones.",
 }
 
 
@@ -82,8 +82,8 @@ def withdraw(
     Raises:
       NoDataError: there is no such file.
       NothingToDoError: one was withdrawn before.
-      BadInputError: a file is of a kind that cannot be withdrawn, or a file that is not
-        withdrawn repeats its rows.
+      BadInputError: a file is of a kind that cannot be withdrawn, or a file that would stay
+        repeats its rows.
     """
     with engine.connect() as connection, connection.begin() as transaction:
         for kind in ingest.LOCKS:
@@ -155,8 +155,8 @@ def _require_not_repeated(repeats: Sequence[Repeat]) -> None:
     names = [f"{file_id} ({name})" for file_id, name in others.items()]
     raise BadInputError(
         f"File {repeats[0].repeats_file_id} has rows that later files repeat: "
-        f"{shortened_list(names)}. They would be lost with it: withdraw those files "
-        "together with it, and load them again afterwards, in their order."
+        f"{shortened_list(names)}. These rows would be lost: withdraw those files together "
+        "with this one, and load them again afterwards, in their order."
     )
 
 

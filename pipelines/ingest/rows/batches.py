@@ -39,7 +39,7 @@ class RowwiseBatch:
       raw: Returns all cells of the row at an index of `lines`.
       rejected: Rows that do not fit the header.
       n_blank: Number of rows whose cells are all empty.
-      truncated_line: Line of a last row that has no line end and may be truncated.
+      truncated_line: Line of the last row if it has no line end, and so may be truncated.
     """
 
     cells: Cells

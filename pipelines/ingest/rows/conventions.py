@@ -27,7 +27,7 @@ class Convention:
 
 @dataclass(frozen=True)
 class Conventions:
-    """Detected conventions of a file; None if an option sets one, or none needs a proof."""
+    """Conventions detected in a file; None for one that an option sets or no value depends on."""
 
     dates: Convention | None = None
     numbers: Convention | None = None
@@ -82,10 +82,10 @@ def _texts(
 def detect_date_order(columns: Iterable[pa.Array], name: str) -> Convention | None:
     """Detects whether the day or the month comes first in the dates of a whole file.
 
-    The first batch decides whether its dates look like 01/13/2015 at all.
+    The first batch decides whether the file's dates look like 01/13/2015 at all.
 
     Returns:
-      None if at least half of the first batch is something else, such as ISO 8601.
+      None if at least half of the dates in the first batch look otherwise, as in ISO 8601.
 
     Raises:
       RefusedFileError: nothing in the file proves one order, or both are proved.
@@ -137,7 +137,7 @@ def _ambiguous(mark: str) -> str:
 
 
 def _decimal(mark: str) -> str:
-    """Returns a pattern for numbers that show the mark: 1.5, 1,234.5 or 1,234,567 for '.'."""
+    """Returns a pattern for numbers that fit a decimal mark: 1.5, 1,234.5 or 1,234,567 for '.'."""
     groups = rf"\d{{1,3}}([{THOUSANDS_SEPARATOR[mark]}]\d{{3}})"
     alone = rf"(\d+[{mark}]\d*|[{mark}]\d+)([eE][+-]?\d+)?"
     return rf"^[+-]?({alone}|{groups}+[{mark}]\d*|{groups}{{2,}})$"
@@ -181,7 +181,7 @@ def detect_decimal_mark(
     mark, sample = next(iter(unclear.items()))
     raise RefusedFileError(
         f"{name} writes the number {sample}, and nothing in it says whether the "
-        f"{MARK_NAMES[mark]} sets thousands or decimals apart. Pass --decimal '{THOUSANDS_SEPARATOR[mark]}' "
-        f"if it sets thousands apart, or --decimal '{mark}' if it sets decimals apart; for "
+        f"{MARK_NAMES[mark]} separates thousands or decimals. Pass --decimal '{THOUSANDS_SEPARATOR[mark]}' "
+        f"if it separates thousands, or --decimal '{mark}' if it separates decimals; for "
         "the inbox, set decimal in [sources.NAME] of harbor.toml."
     )

@@ -13,9 +13,9 @@ from pipelines.ingest.rows import parsing
 from pipelines.ingest.rows.parsing import ParsedColumn, ParseOptions
 
 DAYS_AHEAD_OF_DATA = 2
-"""Limit of orders and counts, in days after today: local dates differ by at most two days."""
+"""Maximum days after today for orders and counts: local dates differ by at most two days."""
 DAYS_AHEAD_OF_PLANS = 5 * 366
-"""Limit of openings, events and signals, in days after today; later dates are taken as errors."""
+"""Maximum days after today for openings, events and signals; later dates are taken as errors."""
 FIRST_OPENING = date(1900, 1, 1)
 """Earliest date of an opening or closing, which may lie long before the first order."""
 
@@ -65,7 +65,7 @@ class RowRule:
 
 @dataclass(frozen=True)
 class FileSchema:
-    """The schema of one kind of file, and the table it goes to.
+    """The schema of one kind of file, and the table that its rows are loaded into.
 
     Args:
       name: Name of the kind, as in `--kind`.
@@ -140,7 +140,7 @@ def _not_both_places(advice: str = "") -> RowRule:
         "city",
         ("city", "depot_id"),
         lambda city, depot: pc.and_(pc.is_valid(city), pc.is_valid(depot)),
-        f"stands beside a depot_id; give one of the two{advice}",
+        f"is given together with a depot_id; give one of the two{advice}",
     )
 
 
@@ -192,8 +192,8 @@ DEPOTS = FileSchema(
             "subdivision",
             ("country", "subdivision"),
             parsing.is_no_subdivision,
-            "is no code of a subdivision, such as CA of US; leave it empty where there is "
-            "none",
+            "is not the code of a subdivision, such as CA of US; leave it empty if there "
+            "is none",
         ),
         RowRule(
             "closed_on",

@@ -114,7 +114,7 @@ def detect_mapping(
     if one_of and not set(one_of) & positions.keys():
         raise RefusedFileError(
             f"{name} has neither a column '{one_of[0]}' nor '{one_of[1]}' (found: "
-            f"{_names_in(header)}). Rename the one that says of where its values are, "
+            f"{_names_in(header)}). Rename the column that has the depots or cities, "
             f"or pass --column {one_of[0]}=NAME."
         )
     mapped = [
@@ -152,7 +152,7 @@ def _no_kind_message(header: Sequence[str], options: FileOptions, name: str) -> 
         return _missing_columns_message(header, options, name, lacks)
     schemas = [SCHEMAS[kind] for kind in missing]
     return (
-        f"{name} is of no kind that is known (found: {_names_in(header)}). {_required_columns(schemas)} "
+        f"{name} is not of a known kind (found: {_names_in(header)}). {_required_columns(schemas)} "
         f"Rename its columns or say which they are, as in {_column_options(lacks)}."
     )
 

@@ -27,7 +27,7 @@ Sources = Mapping[str, SourceSettings]
 
 @dataclass(frozen=True)
 class FileOptions:
-    """Options for reading a file; options of None are detected, except the encoding.
+    """Options for reading a file; those that are None are detected, except the encoding.
 
     Args:
       kind: One of depots, orders, daily, events, signals.
@@ -75,13 +75,11 @@ class FileOptions:
             "".encode(self.encoding or UTF_8)
         except LookupError:
             raise BadInputError(
-                f"encoding is {self.encoding!r}, which is none that is known, such as "
+                f"encoding is {self.encoding!r}, which is not a known encoding such as "
                 "utf-8, cp1252 or latin-1."
             ) from None
         if self.decimal not in (None, *THOUSANDS_SEPARATOR):
-            raise BadInputError(
-                f"decimal is {self.decimal!r}, but the mark before decimals is . or ,."
-            )
+            raise BadInputError(f"decimal is {self.decimal!r}, but must be . or ,.")
 
     @property
     def codec(self) -> str:
@@ -125,7 +123,7 @@ def problems_of_sources(sources: Sources) -> list[str]:
 def options_of_file(
     file: Source, overrides: FileOptions, sources: Sources
 ) -> FileOptions:
-    """Returns the options of a file, with defaults of the given or the matching source.
+    """Returns the options of a file, with defaults from the given source or the one that matches.
 
     Raises:
       RefusedFileError: several sources match the file; its source is invalid or not in

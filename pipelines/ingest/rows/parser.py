@@ -93,7 +93,7 @@ class Parser:
         self._is_streaming = False
 
     def _start(self) -> None:
-        # In its own session: Ctrl+C stops the parent alone, and closing the pipe ends the child.
+        # In its own session: Ctrl+C stops only the parent, and closing the pipe ends the child.
         self._connection, child_end = Pipe()
         arguments = [str(child_end.fileno()), str(self._memory_mib)]
         self._process = subprocess.Popen(  # noqa: S603 - our own program, no shell
@@ -171,7 +171,7 @@ def _serve(connection: Connection) -> None:
             _send(connection, {"refused": str(error)})
         except (MemoryError, EOFError, ConnectionError):
             raise
-        except Exception as error:  # noqa: BLE001 - a mistake of ours, which the parent raises
+        except Exception as error:  # noqa: BLE001 - a bug of ours, which the parent raises
             _send(connection, {"crash": traceback.format_exception(error)})
 
 

@@ -20,7 +20,7 @@ THOUSANDS_SEPARATOR = {".": ",", ",": "."}
 MAX_TEXT_CHARS = 200
 MAX_COUNT = 1_000_000_000
 MAX_NUMBER = 1e15
-"""Largest value of a signal or an event: models square it in float32, which ends at 3e38."""
+"""Maximum magnitude of a signal or an event: models square it in float32, which ends at 3e38."""
 WITH_SEPARATORS: dict[str, re.Pattern[str]] = {
     mark: re.compile(rf"[+-]?\d{{1,3}}([{other}]\d{{3}})+([{mark}]\d*)?")
     for mark, other in THOUSANDS_SEPARATOR.items()
@@ -38,7 +38,7 @@ SPREADSHEET_ERRORS = (
     "#REF!",
     "#VALUE!",
 )
-"""Error values of formulas, as they stand in cells and in exported text."""
+"""Error values of formulas, as they appear in cells and in exported text."""
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 YES_OR_NO = dict.fromkeys(("yes", "y", "true", "1"), "true") | dict.fromkeys(
     ("no", "n", "false", "0"), "false"
@@ -80,7 +80,7 @@ class ParseOptions:
 
 @dataclass(frozen=True)
 class ParsedColumn:
-    """Values of one column, and the reason per rejected cell (null if accepted)."""
+    """Values of one column, and the reason for rejecting each cell (null if accepted)."""
 
     values: tuple[pa.Array, ...]
     reasons: pa.Array
@@ -129,13 +129,13 @@ def parse_texts(cells: pa.Array, options: ParseOptions) -> ParsedColumn:  # noqa
     reasons = _reasons(
         (pc.match_substring(cells, "\0"), "holds a NUL character"),
         (too_long, f"is longer than {MAX_TEXT_CHARS} characters"),
-        (is_error, "is an error of a spreadsheet"),
+        (is_error, "is a spreadsheet error"),
     )
     return ParsedColumn((cells,), reasons)
 
 
 def _reasons(*faults: tuple[pa.Array, str]) -> pa.Array:
-    """Returns the reason of the last fault of each cell, from masks of faulty cells."""
+    """Returns the reason of each cell's last fault (null if none), from masks of faulty cells."""
     reasons = pa.nulls(len(faults[0][0]), pa.string())
     for mask, reason in faults:
         if pc.any(mask).as_py():
@@ -178,7 +178,7 @@ def _wall_clock(cells: pa.Array, date_format: str | None) -> tuple[pa.Array, pa.
 
 
 def _microseconds(cells: pa.Array) -> pa.Array:
-    """Returns timestamps in microseconds; clips those out of range, which would wrap around."""
+    """Returns timestamps in microseconds; clips those out of range, which would overflow."""
     per_unit = {"s": 1_000_000, "ms": 1000}.get(cells.type.unit, 1)
     most = (2**63 - 1) // per_unit
     number = pc.min_element_wise(cells.cast(pa.int64()), most, skip_nulls=False)
@@ -205,7 +205,7 @@ def parse_number(cell: str, options: ParseOptions) -> float:
     value = _decimal(cell, options.decimal)
     # Not abs(), which rounds and so overflows at 1e1000000.
     if value.copy_abs() > MAX_NUMBER:
-        raise ValueError(f"is larger than {MAX_NUMBER:,.0f}, either way")
+        raise ValueError(f"is larger in magnitude than {MAX_NUMBER:,.0f}")
     return float(value)
 
 
@@ -265,7 +265,7 @@ def is_no_subdivision(countries: pa.Array, subdivisions: pa.Array) -> pa.Array:
 
 
 def parse_lower_case(cell: str, options: ParseOptions) -> str:
-    """Parses a word into lower case: `Closed` is `closed`."""
+    """Parses a word into lower case: `Closed` becomes `closed`."""
     parsed = parse_texts(pa.array([cell]), options)
     if (reason := parsed.reasons[0].as_py()) is not None:
         raise ValueError(reason)
@@ -276,7 +276,7 @@ def parse_known_depot(cell: str, options: ParseOptions) -> str:
     """Parses the id of a depot of the fleet."""
     if options.places is not None and cell not in options.places.depot_ids:
         raise ValueError(
-            "is no depot of the fleet; load its orders or a depots file, then 'harbor "
+            "is not a depot of the fleet; load its orders or a depots file, then 'harbor "
             "quarantine replay'"
         )
     return cell
@@ -286,7 +286,7 @@ def parse_known_city(cell: str, options: ParseOptions) -> str:
     """Parses a city that has a depot."""
     if options.places is not None and cell not in options.places.cities:
         raise ValueError(
-            "is the city of no depot; load a depots file, then 'harbor quarantine replay'"
+            "is not the city of any depot; load a depots file, then 'harbor quarantine replay'"
         )
     return cell
 
@@ -304,7 +304,7 @@ def parse_weekdays(cell: str, options: ParseOptions) -> str:  # noqa: ARG001 - s
     unknown = [word for word in words if word[:3] not in WEEKDAYS]
     if unknown:
         raise ValueError(
-            f"holds {unknown[0]!r}, which is no weekday such as sat or sun"
+            f"holds {unknown[0]!r}, which is not a weekday such as sat or sun"
         )
     numbers = sorted({WEEKDAYS.index(word[:3]) + 1 for word in words})
     return f"{{{','.join(map(str, numbers))}}}"

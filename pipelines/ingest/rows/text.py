@@ -84,7 +84,7 @@ def find_header(data: bytes, options: FileOptions) -> Header | None:
     text = b"".join(islice(io.BytesIO(data), MAX_HEADER_LINES)).decode()
     lines = []
     for separator in [options.separator] if options.separator else SEPARATORS:
-        # Of lines below one that the csv module refuses, such as an endless cell, none is read.
+        # If the csv module refuses a line, such as an endless cell, the lines below are not read.
         with suppress(csv.Error):
             for cells, _, last_line in _records(text, separator):
                 if any(letter.isalnum() for cell in cells for letter in cell):

@@ -19,7 +19,7 @@ ENCODING_OF_MARK = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-"""Encodings by byte order mark; UTF-32 comes first, as its mark begins with that of UTF-16."""
+"""Encodings by byte order mark; UTF-32 comes first, because its mark begins with UTF-16's."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ def read_blocks(source: Source, encoding: str) -> Iterator[Block]:
             if rows_end == 0:
                 raise RefusedFileError(
                     f"{source.name} has a line of more than "
-                    f"{MAX_UNFINISHED_ROW_BYTES >> 20} MiB, which no file of orders has. Look "
-                    "at what wrote it."
+                    f"{MAX_UNFINISHED_ROW_BYTES >> 20} MiB, which no file of orders has. Check "
+                    "the program that wrote it."
                 )
         if rows_end:
             yield Block(rest[:rows_end], line, is_doubtful=is_doubtful)
@@ -119,7 +119,7 @@ def _utf8(source: Source, encoding: str) -> Iterator[bytes]:
 
 
 def _place(error: UnicodeError, line: int) -> str:
-    """Returns the line and byte that cannot be decoded, after `line` full lines; '' if unknown."""
+    """Returns where decoding failed, with `line` lines before the last read; '' if unknown."""
     if not isinstance(error, UnicodeDecodeError):
         return ""
     before = error.object[: error.start].replace(b"\r\n", b"\n").replace(b"\r", b"\n")

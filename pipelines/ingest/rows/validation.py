@@ -23,7 +23,7 @@ from pipelines.store.table_csv import as_csv
 
 
 class Batch(Protocol):
-    """Rows of a file, as columns (None if a row does not fit) or parsed one by one."""
+    """Rows of a file, as columns (None if a row does not fit the header) or parsed one by one."""
 
     @property
     def size(self) -> int: ...
@@ -106,7 +106,7 @@ class ParsedFile:
             yield batch.cells() or batch.parse_rows().cells
 
     def _chunk(self, batch: Batch, parse_options: ParseOptions) -> Chunk:
-        """Validates a batch; parses its rows one by one only if one is rejected or does not fit."""
+        """Validates a batch; parses it row by row only if a row is rejected or does not fit."""
         cells = batch.cells()
         if cells is not None:
             validated = validate_batch(self.mapping.schema, cells, parse_options)
@@ -132,7 +132,7 @@ def _to_chunk(
 
 
 class ColumnRejections(NamedTuple):
-    """A column that rejects rows, with the reason per row; null if it accepts the row."""
+    """A column that rejects rows, and the reason for each row (null if it accepts the row)."""
 
     column: str
     reasons: pa.Array

@@ -29,7 +29,7 @@ CREDENTIALS = re.compile(r"[^/?#:@]*:(?!\d+[/?#])[^@]*@")
 
 @dataclass(frozen=True)
 class Source:
-    """A file that was found.
+    """A file found at a path, in a folder or at a URL.
 
     Args:
       display_path: Path for messages, as given or below the given folder.
@@ -110,7 +110,7 @@ class Source:
         """
         if not self.is_unchanged():
             raise RefusedFileError(
-                f"{self.name} changed while it was read. Wait until it is written whole, "
+                f"{self.name} changed while it was read. Wait until it is complete, "
                 "and load it again."
             )
 
@@ -138,7 +138,7 @@ def find_sources(
     """Returns the files at the locations, including those in folders, sorted by address.
 
     In folders, hidden files, files with other suffixes (such as `.tmp` and `.part`) and the
-    excluded folder are ignored; a file given by its own path is returned even so.
+    excluded folder are ignored. A file given by path never is; another suffix makes it `Skipped`.
     """
     files: dict[str, Source | Skipped] = {}
     for location in locations:
@@ -183,14 +183,14 @@ def _files_at_path(path: Path, excluded: Path | None) -> Iterator[Source | Skipp
                 yield local_source(inside, display_path)
             else:
                 reason = (
-                    f"{display_path} is a link to a folder, or out of its own. Name what it "
-                    "points to, or copy it here."
+                    f"{display_path} is a link to a folder, or to a file outside the folder "
+                    "given. Name the link's target, or copy it here."
                 )
                 yield Skipped(display_path, reason)
 
 
 def is_loadable(name: str) -> bool:
-    """Whether a path below a folder or in an archive is read: not hidden, and of a known suffix."""
+    """Whether a path below a folder or in an archive is read: not hidden, with a known suffix."""
     hidden = any(part.startswith(".") for part in name.split("/"))
     return not hidden and name.lower().endswith(SUFFIXES)
 
@@ -253,7 +253,7 @@ def _source(
         reason = "is not an ordinary file. Copy it into one."
     elif not path.lower().endswith(SUFFIXES):
         reason = (
-            f"ends in none of {', '.join(SUFFIXES)}, so what it holds is not known. Export "
+            f"ends in none of {', '.join(SUFFIXES)}, so its format is not known. Export "
             "it as one of these, or rename it if it is one."
         )
     else:

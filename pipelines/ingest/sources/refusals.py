@@ -33,5 +33,5 @@ def refusal(name: str, error: Exception) -> str:
         cause = f"{type(error).__name__}: {cause}"
     return (
         f"{name} cannot be loaded. {cause}. This is unexpected: report it with the "
-        "traceback in the log, and take the file out until it is mended."
+        "traceback in the log, and remove the file until the error is fixed."
     )

@@ -39,13 +39,13 @@ STDIN = "-"
 COPY_BLOCK_BYTES = 1 << 20
 FETCH_TIMEOUT_S = 60
 SUFFIX_OF_MAGIC = {b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz", b"PK": ARCHIVE_SUFFIX}
-"""Suffix added to a copy without a known one, by its first bytes; `.csv` otherwise."""
+"""Suffix added to a copy that has no known suffix, by its first bytes; otherwise `.csv`."""
 WORKBOOK_PART = "xl/workbook.xml"
 """Entry that every .xlsx file, which is a zip archive, contains."""
 UNPACKING_ERRORS = (RuntimeError, zipfile.BadZipFile, zlib.error, pa.ArrowException)
 NO_ROOM = (
     "{} cannot be unpacked or copied: there is no room in the temporary folder. Make room "
-    "there, or name another place in TMPDIR, then load it again."
+    "there, or set TMPDIR to another folder, then load it again."
 )
 
 SourceOrError = Source | Skipped
@@ -88,7 +88,7 @@ class Spool:
         name: str,
         copy_into: Callable[[Path], list[SourceOrError]],
     ) -> list[SourceOrError]:
-        """Returns the copies that a function makes in a folder of their own, or the refusal.
+        """Returns the copies that `copy_into` makes in a new folder, or the reason that it failed.
 
         If there is no room, files that need no copy are still loaded.
         """
@@ -104,7 +104,7 @@ class Spool:
             return [Skipped(display_path, reason)]
 
     def _fetch(self, location: str, name: str, folder: Path) -> list[SourceOrError]:
-        """Copies standard input, or what a URL has."""
+        """Copies standard input, or the file at a URL."""
         if location == STDIN:
             path, address = folder / "stdin", "stdin"
             self._copy(sys.stdin.buffer, path, "Standard input")
@@ -150,7 +150,7 @@ class Spool:
                     raise RefusedFileError(
                         f"{archive.name} holds no file that ends in {', '.join(SUFFIXES[:-1])}."
                     )
-                # The stated size can be trusted: no more than that is read of an entry.
+                # The stated size can be trusted: no more bytes than that are read from an entry.
                 if sum(entry.file_size for entry in entries) > self._max_bytes:
                     raise self._too_large(f"{archive.display_path}, once unpacked,")
                 copies = [
@@ -178,7 +178,7 @@ class Spool:
         return RefusedFileError(
             f"{display_path} holds more than {self._max_bytes >> 20:,} MiB "
             "(HARBOR_MAX_FILE_MIB). Check the program that exports it; if the size is "
-            "right, split it or raise the setting."
+            "right, split the file or raise the setting."
         )
 
 
@@ -203,7 +203,7 @@ def _is_remote(location: str) -> bool:
 
 
 def _leads_out(name: str) -> bool:
-    # Some programs write the separator of Windows.
+    # Some programs write backslashes, the separators of Windows.
     path = name.replace("\\", "/")
     return ".." in path.split("/") or path.startswith("/")
 
@@ -222,7 +222,7 @@ def _fetch_failure(error: Exception) -> str:
 
 
 def _with_suffix(path: Path) -> Path:
-    """Adds a suffix that fits the content to a copy without a known one."""
+    """Adds a suffix that fits the content to a copy that has no known suffix."""
     if path.name.lower().endswith(SUFFIXES):
         return path
     with path.open("rb") as file:

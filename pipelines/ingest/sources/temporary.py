@@ -1,4 +1,4 @@
-"""Temporary folders for copies of remote files; removes those that killed ingests left."""
+"""Temporary folders for copies of remote files; removes folders that killed ingests left."""
 
 import fcntl
 import os
@@ -27,7 +27,7 @@ def temporary_folder() -> Iterator[Path]:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Holds the lock of a temporary folder; it ends with the process at the latest.
+    """Holds the lock of a temporary folder; the end of the process releases it at the latest.
 
     Raises:
       BlockingIOError: another process holds it.

@@ -18,7 +18,7 @@ UNCOMPUTED_CELL = re.compile(
     rb"<((?:\w+:)?)c\s([^<>]*)>\s*<(?:\w+:)?f\b[^<>]*(?:/>|>[^<]*</(?:\w+:)?f>)\s*"
     rb"(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
 )
-"""Matches a formula without a stored value; of type "str", its value is the empty text."""
+"""Matches a formula without a stored value; in a cell of type "str", its value is empty text."""
 CELL_TYPE = re.compile(rb"\bt=\"\w*\"")
 STRING_TYPE = b't="str"'
 
@@ -48,8 +48,8 @@ def as_csv(data: bytes, name: str) -> bytes:
     filled = [sheet for sheet, rows in sheets.items() if rows]
     if len(filled) > 1:
         raise RefusedFileError(
-            f"{name} has rows in {len(filled)} sheets ({', '.join(filled)}), and one is "
-            "read. Save each as a file of its own."
+            f"{name} has rows in {len(filled)} sheets ({', '.join(filled)}), but only one "
+            "is read. Save each as a file of its own."
         )
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -68,7 +68,7 @@ def _with_errors_as_text(data: bytes) -> bytes:
         with zipfile.ZipFile(io.BytesIO(data)) as book:
             for part in filter(SHEET_PART.fullmatch, book.namelist()):
                 sheet = ERROR_CELL.sub(rb'\1str"', before := book.read(part))
-                # A quick test first: most tables have no formula.
+                # Tested first because it is quick: most tables have no formula.
                 if b"<f" in sheet or b":f" in sheet:
                     sheet = UNCOMPUTED_CELL.sub(_not_available, sheet)
                 if sheet != before:

@@ -263,7 +263,7 @@ def test_a_header_without_rows_is_loaded_and_says_of_no_day_that_it_had_none(
     ):
         file = load_one(clean_engine, path)
         assert (file.state, file.counts) == ("loaded", Counts())
-        assert "says of no day that there were no orders" in file.notes[-1]
+        assert "That is not read as days without orders" in file.notes[-1]
     assert len(rows(clean_engine, "files")) == 3
 
 
@@ -343,7 +343,7 @@ def test_a_file_as_published_goes_in_with_its_columns_mapped(clean_engine, tmp_p
     assert report.notes == (
         "Dates were read as %m/%d/%Y, which 01/13/2015 proves.",
         "Blank rows skipped: 1.",
-        "Depots that differ in letter case only, and stay apart: B1/b1.",
+        "Depots whose ids differ only in letter case, and are kept apart: B1/b1.",
     )
 
 
@@ -356,7 +356,7 @@ def test_a_new_spelling_of_a_depot_of_the_fleet_is_told_once(clean_engine, tmp_p
         ).notes
         for day, depot_id in enumerate(["NYC", "nyc", "nyc"], 1)
     ]
-    told = "Depots that differ in letter case only, and stay apart: NYC/nyc."
+    told = "Depots whose ids differ only in letter case, and are kept apart: NYC/nyc."
     assert [told in each for each in notes] == [False, True, False]
 
 
@@ -388,7 +388,7 @@ def test_a_depot_first_seen_is_incomplete_until_a_file_describes_it(
         'A,Alpha,Ghent,Europe/Brussels,be,,3,2020-01-01,"sun,sat"\n',
     )
     report = load(clean_engine, orders)
-    assert "1 depot is known from orders or counts alone" in report.notes[0]
+    assert "1 depot is known from orders or counts only" in report.notes[0]
     assert rows(clean_engine, "depots") == [
         ("A", "A", "Unassigned", "Europe/Brussels", "BE", *[None] * 4, [], False)
     ]
@@ -431,7 +431,7 @@ def test_events_are_everywhere_or_in_a_city_or_at_a_depot(clean_engine, tmp_path
          date(2024, 4, 1)),
         ("promotion/2024-05-01/depot/A", 1, "promotion", *week, None, "A", 0.4, None),
     ]  # fmt: skip
-    two = "stands beside a depot_id; give one of the two, or neither for everywhere"
+    two = "is given together with a depot_id; give one of the two, or neither for everywhere"
     assert [row[0::3] for row in quarantined(clean_engine)] == [
         (5, two),
         (6, "lies before starts_on"),
@@ -527,7 +527,7 @@ def test_subdivisions_without_a_calendar_are_loaded_with_one_note_a_country(
     assert counts(report, "depots") == (6, 0, 1)
     [(line, column, value, reason)] = quarantined(clean_engine)
     assert (line, column, value) == (8, "subdivision", "Nowhere")
-    assert reason.startswith("is no code of a subdivision")
+    assert reason.startswith("is not the code of a subdivision")
     calendar = "in the calendar; those of"
     assert report.notes == (
         f"Subdivision 'VLG' of BE has no holidays of its own {calendar} BE are used.",

@@ -17,7 +17,7 @@ from tests.pipelines.ingest.ingesting import TODAY
 
 NO_DATE = "does not match the format ISO 8601"
 OUTSIDE = "lies outside 1990-01-01 to 2026-06-03"
-TOO_LARGE = "is larger than 1,000,000,000,000,000, either way"
+TOO_LARGE = "is larger in magnitude than 1,000,000,000,000,000"
 SEPARATOR = "is accepted as thousands separator, or '.' with --decimal ','"
 NO_ZONE = "is not an IANA time zone such as Europe/Amsterdam"
 NO_COUNTRY = "is not an ISO 3166 country of two letters, such as NL"
@@ -206,7 +206,7 @@ def test_a_count_with_commas_is_the_count_without(number):
             "closed_weekdays",
             "sat,holidays",
             None,
-            "holds 'holidays', which is no weekday such as sat or sun",
+            "holds 'holidays', which is not a weekday such as sat or sun",
         ),
         ("vans", "4", 4, None),
         ("vans", "-1", None, "is negative"),

@@ -66,7 +66,7 @@ def test_a_link_is_followed_inside_its_folder_only(tmp_path):
     (folder / "c.csv").symlink_to(outside)
     found = find_sources([str(folder)])
     assert [isinstance(each, Skipped) for each in found] == [False, False, True]
-    assert "is a link to a folder, or out of its own" in found[2].reason
+    assert "is a link to a folder, or to a file outside the folder" in found[2].reason
     # Links to folders are skipped, with a reason.
     (folder / "d").symlink_to(tmp_path)
     linked = find_sources([str(folder)])[3]

@@ -312,7 +312,7 @@ def test_a_formula_that_failed_is_no_count_that_is_missing(clean_engine, tmp_pat
     assert quarantined(clean_engine) == [
         (2, "orders", "#DIV/0!", "is not a number"),
         (3, "orders", "#N/A", "is not a number"),
-        (4, "depot_id", "#REF!", "is an error of a spreadsheet"),
+        (4, "depot_id", "#REF!", "is a spreadsheet error"),
     ]
 
 

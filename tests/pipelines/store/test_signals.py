@@ -158,15 +158,15 @@ def test_a_correction_is_known_to_past_origins_from_its_arrival(
 
 
 BAD = [
-    pytest.param(f"booked,Z9,,{AHEAD},1,", "depot_id", "Z9", "is no depot of the fleet", id="depot"),
-    pytest.param(f"rain,,Atlantis,{AHEAD},1,", "city", "Atlantis", "is the city of no depot", id="city"),
+    pytest.param(f"booked,Z9,,{AHEAD},1,", "depot_id", "Z9", "is not a depot of the fleet", id="depot"),
+    pytest.param(f"rain,,Atlantis,{AHEAD},1,", "city", "Atlantis", "is not the city of any depot", id="city"),
     pytest.param(f"rain,A0,,{AHEAD},much,", "value", "much", "is not a number", id="text"),
     pytest.param(f"rain,A0,,{AHEAD},nan,", "value", "nan", "is not a number", id="nan"),
     pytest.param(f"rain,A0,,{AHEAD},,", "value", "", "is empty", id="gap"),
     pytest.param("rain,A0,,,1,", "date", "", "is empty", id="no day"),
     pytest.param(f",A0,,{AHEAD},1,", "signal", "", "is empty", id="no name"),
     pytest.param(f"rain,A0,,{AHEAD},1,{AHEAD + timedelta(days=1)}", "known_from", str(AHEAD + timedelta(days=1)), "lies after date", id="known late"),
-    pytest.param(f"rain,A0,Delft,{AHEAD},1,", "city", "Delft", "stands beside a depot_id", id="both"),
+    pytest.param(f"rain,A0,Delft,{AHEAD},1,", "city", "Delft", "is given together with a depot_id", id="both"),
     pytest.param(f"rain,,,{AHEAD},1,", "depot_id", "", "is empty; give depot_id or city", id="neither"),
 ]  # fmt: skip
 
