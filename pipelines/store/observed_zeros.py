@@ -11,8 +11,7 @@ is a 0 if
 - the feed has only this depot, and days without orders are usual for it: it has few orders
   and its next ones are loaded, or it had none on the same weekday of the two weeks before.
 
-Every other day without orders is not observed. Partial days of other depots (`partial_days`)
-prove nothing. The rules look at earlier days, so later files seldom change a result.
+Every other day without orders is not observed. Partial days (`partial_days`) prove nothing. The rules look at earlier days, so later files seldom change a result.
 """
 
 from datetime import date, datetime
@@ -106,9 +105,13 @@ from days_without_orders s
 left join loaded_files own using (file_id)
 left join order_counts a on a.depot_id = s.depot_id and a.service_on = s.day_on - 7
 left join order_counts b on b.depot_id = s.depot_id and b.service_on = s.day_on - 14
+left join partial_days p on p.depot_id = s.depot_id and p.service_on = s.before_on
+left join partial_days q on q.depot_id = s.depot_id and q.service_on = s.next_on
 where own.file_id is null
   and ((s.next_on - s.before_on <= {MAX_GAP_DAYS}
-        and least(s.before_orders, s.next_orders) < {MIN_STEADY_ORDERS})
+        and (p.depot_id is null and s.before_orders < {MIN_STEADY_ORDERS}
+             or q.depot_id is null and s.next_orders < {MIN_STEADY_ORDERS}
+                and s.next_on < s.today))
     or (s.day_on - s.before_on <= {MAX_REST_DAYS} and s.first_on <= s.day_on - 14
         and a.depot_id is null and b.depot_id is null))
 """

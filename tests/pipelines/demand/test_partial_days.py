@@ -346,3 +346,26 @@ def test_a_depot_that_closed_early_is_observed_where_its_feed_went_on(connection
     counts = counts_of(connection, "A", now)
     assert counts[LAST] == 15
     assert counts_of(connection, "B", now)[LAST] == len(BUSY)
+
+
+@pytest.mark.parametrize("after", ["night", "morning"])
+def test_a_day_between_two_lost_files_is_not_a_quiet_one(connection, after):
+    """The few orders of the days beside it are what is left of them, or a day's first hours."""
+    add_depot(connection)
+    hours = tuple(range(24))
+    gone = LAST + timedelta(days=1)
+    first = gone + timedelta(days=1)
+    if after == "night":
+        # The nights to `gone` and `first` are lost: LAST has its early orders alone.
+        add_nights(connection, "A", hours=(3, *hours[5:]))
+        found = [at(first + timedelta(days=1), NIGHT)]
+        add_file(connection, found[0], ("A", first, hours[5:]))
+    else:
+        # Whole days, then a day without a file, then the first hours of the running day.
+        for back in range(30, -1, -1):
+            day = LAST - timedelta(days=back)
+            add_file(connection, at(day, time(23, 59)), ("A", day, hours))
+        found = [at(first, NIGHT)]
+        add_file(connection, found[0], ("A", first, (1, 3)))
+    for moment in (*found, *(found[0] + timedelta(days=n) for n in (1, 2, 9))):
+        assert gone not in counts_of(connection, now=moment)
