@@ -1,4 +1,4 @@
-"""The pages: they read through `queries`, and save only planners' changes, through `planning`.
+"""The pages. They read through `queries`, and save planners' changes only, through `planning`.
 
 app         navigation              views       one file per page, named as in `app`
 components  widgets and forms       queries     cached tables from the database

@@ -64,7 +64,7 @@ system_pages = [
     st.Page("views/pipeline.py", title=PIPELINE, url_path="pipeline"),
 ]
 page = st.navigation({"": planner_pages, "System": system_pages}, position="top")
-# A new page takes over the last choice of city or depot in its first run.
+# In its first run, a newly opened page takes over the session's last choice of city or depot.
 st.session_state[widgets.IS_NEW_PAGE] = st.session_state.get("page") != page.title
 st.session_state["page"] = page.title
 st.set_page_config(

@@ -1,1 +1,1 @@
-"""Alembic's migrations: `harbor db upgrade` runs them, `harbor db check` compares."""
+"""Alembic's migrations, run by `harbor db upgrade`; `harbor db check` finds differences."""

@@ -1,4 +1,4 @@
-"""Runs the migrations: one at a time, never waiting long for a lock.
+"""Runs the migrations: one upgrade at a time, with timeouts for locks and statements.
 
 Alembic takes no lock of its own, so a session-level advisory lock keeps two upgrades
 apart; each migration is one transaction with lock and statement timeouts.
@@ -13,9 +13,9 @@ ADVISORY_LOCK = 0x4841_5242  # "HARB"
 
 
 def run_migrations(engine: sa.Engine) -> None:
-    """Brings the database to the revision asked for."""
+    """Migrates the database to the requested revision."""
     with engine.connect() as connection:
-        # Waits as long as another upgrade takes; the timeouts are for what follows.
+        # Waits until any other upgrade has ended; the timeouts apply only to later statements.
         connection.execute(sa.select(sa.func.pg_advisory_lock(ADVISORY_LOCK)))
         connection.execute(sa.text("set lock_timeout = '10s'"))
         connection.execute(sa.text("set statement_timeout = '30min'"))
@@ -36,7 +36,7 @@ def run_migrations(engine: sa.Engine) -> None:
 
 
 def configured_engine() -> sa.Engine:
-    """The engine that `pipelines.database.migrate` hands over: no other way leads in."""
+    """The engine that `pipelines.database.migrate` passes; Alembic's own command is refused."""
     engine = context.config.attributes.get("engine")
     if engine is None:
         raise SystemExit("Use 'harbor db upgrade', which opens the database.")

@@ -1,4 +1,4 @@
-"""Lets `python -m pipelines` stand for `harbor`, as the scheduler's children do."""
+"""Makes `python -m pipelines` equivalent to `harbor`, for the scheduler's child processes."""
 
 from pipelines.cli import main
 

@@ -1,17 +1,17 @@
-"""Files that have come into a folder since a moment."""
+"""Files that have arrived in a folder since a given time."""
 
 from datetime import datetime
 from pathlib import Path
 
 
 def files_since(folder: Path, moment: datetime) -> list[Path]:
-    """Returns the files in a folder and below it that came after a moment, in order of name."""
+    """Returns the files in a folder and its subfolders that arrived after `moment`, by path."""
     files = (path for path in sorted(folder.rglob("*")) if path.is_file())
     return [path for path in files if _arrived_s(path) > moment.timestamp()]
 
 
 def _arrived_s(path: Path) -> float:
-    """When a file came to be here, whatever time of writing was copied or moved with it."""
+    """Time of a file's arrival here, in epoch seconds, even if it kept an older modification time."""
     try:
         status = path.stat()
     except FileNotFoundError:  # Another load has moved it away by now.

@@ -1,7 +1,7 @@
-"""Removes what is needed no longer: artefacts, and forecasts and orders older than a setting.
+"""Removes artefacts that are no longer needed, and forecasts and orders older than a setting.
 
-Everything here is safe to repeat. `clean_up` removes what killed commands left, and old log
-lines.
+Everything here is safe to repeat. `clean_up` removes files that killed commands left,
+and old log lines.
 """
 
 import shutil
@@ -33,9 +33,9 @@ MIN_ARTEFACT_AGE = timedelta(days=1)
 STAGED_FILE_AGE = timedelta(days=1)
 """Longer than writing a file takes on any machine that shares the folder."""
 RESTORE_PREFIX = ".restore-"
-"""Of the folder, under `HARBOR_HOME`, of a dump that is being restored."""
+"""Prefix of the folder, under `HARBOR_HOME`, for a dump that is being restored."""
 CHECKPOINT_AGE = timedelta(days=14)
-"""An interrupted training is resumed within this time, or its data has changed."""
+"""After this time, an interrupted training is not resumed, because its data has changed."""
 LOG_LINE_AGE = timedelta(days=90)
 """Rows of runs are kept for ever; their log lines for this long."""
 
@@ -54,7 +54,7 @@ class PrunedArtefacts:
 
 @dataclass(frozen=True)
 class DeletedForecasts:
-    """The number of forecasts, totals and scores deleted, and of their origins."""
+    """The number of deleted rows (forecasts, totals and scores), and the number of their origins."""
 
     rows: int
     origins: int
@@ -91,7 +91,7 @@ class Pruned:
         )
 
     def metrics(self) -> dict[str, int]:
-        """Numbers for the ledger; those of a setting that is not set are missing."""
+        """Numbers for the ledger, without those whose setting is not set."""
         numbers = {"artefacts": self.artefacts.files}
         if self.forecasts is not None:
             numbers["forecasts_deleted"] = self.forecasts.rows
@@ -135,7 +135,7 @@ def prune_artefacts(engine: sa.Engine, settings: Settings) -> PrunedArtefacts:
 def delete_old_forecasts(
     engine: sa.Engine, settings: Settings
 ) -> DeletedForecasts | None:
-    """Deletes forecasts, totals and scores from origins that are kept no longer.
+    """Deletes forecasts, totals and scores from origins that are no longer kept.
 
     An origin is kept for `keep_forecasts_days` before the newest one. Each is deleted in one
     transaction. Returns None if the setting keeps every forecast.
@@ -156,7 +156,7 @@ def delete_old_forecasts(
 def drop_old_orders(
     engine: sa.Engine, settings: Settings, now: datetime
 ) -> DroppedOrders | None:
-    """Counts demand, freezes the days before `keep_orders_days`, and drops their orders.
+    """Counts demand, freezes days older than `keep_orders_days`, and drops their orders.
 
     Daily demand keeps every day. Orders that come later for a frozen day are not counted, and
     are dropped the next time. A clock that is ahead freezes no day that is still to come: today
@@ -186,9 +186,9 @@ def drop_old_orders(
 
 
 def clean_up(engine: sa.Engine, settings: Settings) -> int:
-    """Removes old log lines, and what killed commands left.
+    """Removes old log lines, and files that killed commands left.
 
-    These are unpublished artefacts, checkpoints of trainings and dumps being restored.
+    These files are unpublished artefacts, checkpoints of trainings and dumps being restored.
 
     Returns:
       Number of files and folders removed.
@@ -210,7 +210,7 @@ def clean_up(engine: sa.Engine, settings: Settings) -> int:
 
 
 def older_than(paths: Iterable[Path], age: timedelta) -> list[Path]:
-    """Returns the files and folders last modified longer ago than an age."""
+    """Returns the files and folders whose last modification is longer ago than `age`."""
     before = time.time() - age.total_seconds()
     old = []
     for path in paths:

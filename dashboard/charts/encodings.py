@@ -1,7 +1,7 @@
-"""Axes, colours, legends and tooltips that every chart shares.
+"""Axes, colours, legends and tooltips that all charts share.
 
-Colours belong to series and take their values from the theme, so that all charts agree
-in both the light and the dark theme.
+Each series has one colour, the same in all charts; its value is taken from the theme,
+light or dark.
 """
 
 from collections.abc import Sequence
@@ -51,10 +51,10 @@ PAST = ("day", "actual_text")
 
 
 def with_texts(table: pd.DataFrame, day_column: str) -> pd.DataFrame:
-    """Adds the day and each number as text, a dash where it is missing, for tooltips.
+    """Adds texts for tooltips: the day, and each number or, where it is missing, a dash.
 
-    The forecast is both 'point_text' and 'planned_text', which have different titles. The day is
-    followed by its `notes`, if any: 'Fri 27 Nov · Black Friday'; it has its year if the table
+    'point_text' and 'planned_text' are the same forecast under different titles. The day is
+    followed by its `notes`, if any: 'Fri 27 Nov · Black Friday'; the year is added if the table
     spans two years.
     """
     texts = {
@@ -143,7 +143,7 @@ def percent_axis(column: str) -> alt.Y:
 def colour(
     column: str, series: Sequence[str] = (), symbol: str = "stroke"
 ) -> alt.Color:
-    """Colours by series, with a legend of `series`; without a legend if that is empty."""
+    """Colours by series, with a legend that lists `series`; no legend if `series` is empty."""
     legend = _legend(list(series), symbol) if series else None
     return alt.Color(f"{column}:N", scale=alt.Scale(domain=SERIES), legend=legend)
 

@@ -16,7 +16,7 @@ class Banner:
     """The texts of the banner.
 
     Attributes:
-      facts: Day of the newest orders, time and zone of the forecast, and a mark if it is a demo.
+      facts: Day of the newest orders, time and zone of the forecast, and whether it is a demo.
       warning: A delay, or a forecast that is not the champion's; None if all is well.
       notices: Missing data at forecast time, and accuracy alarms.
     """
@@ -29,9 +29,9 @@ class Banner:
 def banner(
     freshness: Freshness, today: date, due_on: date, zone: ZoneInfo, at_work: str = ""
 ) -> Banner:
-    """Writes the banner; requires known demand. Orders up to `due_on` are due.
+    """Writes the banner; requires known demand. Orders up to `due_on` should have arrived.
 
-    `at_work`, a sentence on the run in progress, replaces the advice on a delay; '' for no run.
+    `at_work` is a sentence on the run in progress, '' for no run; it replaces advice on a delay.
     """
     assert freshness.last_on is not None, "requires known demand"
     facts = f"Orders up to **{formatting.day(freshness.last_on, today)}**"

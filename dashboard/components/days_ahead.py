@@ -1,4 +1,4 @@
-"""Cached parts of the page "Days ahead", and the names of days, which page Plan shows as well.
+"""Cached parts of the page "Days ahead", and the names of days, which page Plan also shows.
 
 Rendering a thousand depots takes longer than querying them, so the HTML is cached too,
 keyed by `Freshness`.
@@ -33,7 +33,7 @@ def cities(freshness: Freshness) -> list[str]:
 def brief_html(
     freshness: Freshness, today: date, due_on: date, running: pd.DataFrame
 ) -> str:
-    """The morning brief as HTML; `running` is `running_day.headings`, `due_on` the last day due."""
+    """The morning brief as HTML; `running` is `running_day.headings`; orders up to `due_on` are due."""
     assert freshness.last_on is not None, "requires known demand"
     days = plan_summaries.with_pace(van_plan.fleet_plan(freshness).cities, running)
     decisions = brief.decisions(
@@ -81,7 +81,7 @@ def day_names(
 
 
 def show_day_names(names: Mapping[pd.Timestamp, str], rows: pd.DataFrame) -> None:
-    """Shows `of_some_cities`; '▲ Fri 27 Nov: Black Friday.' where the grid has no room for such names."""
+    """Shows `of_some_cities`, and names for which the grid has no room: '▲ Fri 27 Nov: Black Friday.'."""
     if some := summaries.of_some_cities(rows):
         st.caption(formatting.escape_markdown(some))
     days = rows["target_on"].drop_duplicates().sort_values()
@@ -95,14 +95,14 @@ def show_day_names(names: Mapping[pd.Timestamp, str], rows: pd.DataFrame) -> Non
 
 
 def last_week_note(city: str, days: pd.Series, freshness: Freshness) -> str:
-    """Markdown 'vs last week: that week had Pay Day.', of the days before `days`; '' for no names."""
+    """Markdown on the week before `days`: 'vs last week: that week had Pay Day.'; '' without names."""
     names = names_of_last_week(day_names(city, freshness), days.min())
     told = f"vs last week: that week had {names}." if names else ""
     return formatting.escape_markdown(told)
 
 
 def names_of_last_week(names: Mapping[pd.Timestamp, str], first: pd.Timestamp) -> str:
-    """'Pay Day and Promotion': of the `day_names` of the seven days before `first`; '' for none."""
+    """'Pay Day and Promotion': the `day_names` of the seven days before `first`; '' if there are none."""
     week = [
         names.get(first - n * formatting.A_DAY)
         for n in range(summaries.WEEK_DAYS, 0, -1)

@@ -1,4 +1,4 @@
-"""Messages of pages without a forecast: the command that makes one, or the run's progress."""
+"""Messages for pages without a forecast: the command that makes one, or the run's progress."""
 
 from typing import NoReturn
 
@@ -25,7 +25,7 @@ def stop_page(sentence: str, champion: str | None) -> NoReturn:
 
 
 def what_follows(champion: str | None) -> str:
-    """The progress of the run at work, or else the commands that make a forecast."""
+    """The progress of the run that is in progress; without one, the commands that make a forecast."""
     progress = queries.run_in_progress()
     if progress is None:
         return summaries.first_forecast_advice(champion)

@@ -1,4 +1,4 @@
-"""The head of every page: its title, and beside it Copy link and Save as Excel."""
+"""The head of every page: the title, with Copy link and Save as Excel beside it."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -17,9 +17,9 @@ from dashboard.text import formatting
 PLACE, HEADING = "place of page actions", "place of the title"
 EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 SCRIPT = (Path(__file__).parent / "page_head.js").read_text()
-"""What every page's head does in a browser; constant, as `server.asgi` allows it by its hash."""
+"""Browser script of the page head; constant, because `server.asgi` allows it by its hash."""
 FOCUS = (Path(__file__).parent / "focus.js").read_text()
-"""Focuses the message before it; constant, as `SCRIPT`."""
+"""Browser script that focuses the message above it; constant for the same reason."""
 
 
 def show(title: str, *, is_system: bool) -> None:
@@ -47,14 +47,14 @@ def rename(title: str) -> None:
 
 
 def print_heading(heading: str) -> None:
-    """Adds a heading with the time of printing, which appears on paper only."""
+    """Adds a heading with the time of printing, which appears only in print."""
     zone = queries.zone()
     printed = f"printed {formatting.timestamp(datetime.now(zone), zone)} ({zone.key})"
     st.html(f'<p class="hf-print">{escape(heading)} <small>{printed}</small></p>')
 
 
 def run(script: str) -> None:
-    """Runs a script of `server.asgi.OWN_SCRIPTS` once, at this place of the page."""
+    """Runs one of `server.asgi.OWN_SCRIPTS` once, at this place on the page."""
     st.html(f"<script>{script}</script>", unsafe_allow_javascript=True)
 
 
@@ -72,7 +72,7 @@ def save_as_excel(name: str, make: Callable[[], Sheets], freshness: Freshness) -
     about = {
         "Saved": f"{formatting.timestamp(now, zone)} (times in {zone.key})",
         "Page": "?".join(filter(None, [st.context.url, chosen])),
-        "Forecast": f"Of orders up to {freshness.origin}, by model {freshness.model}",
+        "Forecast": f"From orders up to {freshness.origin}, by model {freshness.model}",
     }
     with st.session_state[PLACE]:
         st.download_button(

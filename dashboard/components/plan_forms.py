@@ -77,7 +77,7 @@ def change_form(city: str, freshness: Freshness) -> None:
     is_saving = state.may_save(is_clicked)
     if is_saving and when_opened != cells:
         # The planner may not have seen a preview of the newest numbers. All chosen days are
-        # compared, also those that the entry would not change.
+        # compared, even those that the entry would not change.
         history = queries.changes(city, queries.freshness())
         reason = change_summaries.changed_since(when_opened, cells, names, history)
         state.refuse(reason)

@@ -1,4 +1,4 @@
-"""Orders of the running day on the pages: sentences, a table and its cached queries."""
+"""The running day's orders on the pages: sentences, a table, and cached queries."""
 
 from collections.abc import Hashable, Mapping
 from datetime import date, datetime
@@ -19,21 +19,21 @@ from pipelines.planning.vans import vans_for
 from pipelines.planning.words import clock as clock_time
 
 MAX_DEPOTS = 3
-DONE = 0.9  # share of a usual day's orders: it is too late for another van
+DONE = 0.9  # usual share of a day's orders after which another van is too late
 CLOCK_MINUTES = 10
-"""Minutes until the running day is estimated again; a load of data also triggers it."""
+"""Minutes between estimates of the running day; loading data also triggers a new estimate."""
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def today_so_far(now: datetime, freshness: Freshness) -> str:
-    """`today_html` as of a `clock`, for page Days ahead."""
+    """`today_html` at a time from `clock`, for page Days ahead."""
     return today_html(
         queries.running_depots(now, freshness), van_plan.fleet_plan(freshness).depots
     )
 
 
 def clock() -> datetime:
-    """The last second of the current ten minutes, as a cache key: no order yet lies after it."""
+    """The end of the current ten-minute interval, as a cache key: no order so far is later."""
     now = datetime.now(queries.zone())
     begun = now.minute // CLOCK_MINUTES + 1
     return now.replace(minute=begun * CLOCK_MINUTES - 1, second=59, microsecond=0)
@@ -42,7 +42,7 @@ def clock() -> datetime:
 # Cached because a form reruns at every change of a field.
 @st.cache_data(max_entries=4, show_spinner=False)
 def headings(now: datetime, freshness: Freshness) -> pd.DataFrame:
-    """`today.running_cities` as of a `clock`, with `change`: the estimate less the forecast."""
+    """`today.running_cities` at a time from `clock`, with `change`: estimate minus forecast."""
     cities = today.running_cities(queries.running_depots(now, freshness))
     return cities.assign(change=cities["estimate"] - cities["forecast"])
 
@@ -55,7 +55,7 @@ def with_pace(plan_days: pd.DataFrame, freshness: Freshness) -> pd.DataFrame:
 def on_the_way(
     paced: pd.DataFrame, now: datetime, freshness: Freshness
 ) -> dict[date, str]:
-    """By day, a sentence on the estimated orders and vans of a city's running day (`with_pace`)."""
+    """By day, a sentence on the orders and vans estimated for a city's running day (`with_pace`)."""
     days = paced.set_index(["city", "target_on"]).to_dict("index")
     sentences = {}
     for row in headings(now, freshness).to_dict("records"):
@@ -67,7 +67,7 @@ def on_the_way(
         has = "" if pd.isna(day["vans"]) else f"; there are {day['vans']:,.0f}"
         sentences[row["target_on"].date()] = (
             f"about {number['estimate']} orders by the end of the day ({number['p10']} to "
-            f"{number['p90']}). The vans are still those for the planned {number['forecast']}."
+            f"{number['p90']}). The vans are still planned for {number['forecast']}."
             f"{(takes + has + '.') * (day['at_pace'] != day['needed'])}"
         )
     return sentences
@@ -76,9 +76,9 @@ def on_the_way(
 def depot_so_far(
     depot: str, planned: pd.DataFrame, now: datetime, freshness: Freshness
 ) -> str:
-    """'Today so far: 301 orders by 10:20 local, 205 expected; about 720 by the end (650 to 790).'.
+    """'Today so far: 301 orders by 10:20 local, 205 expected; about 720 by the end of the day (…).'.
 
-    As of a `clock`; '' without data. `planned` is `Plan.depots`; vans that lack are told, too.
+    At a time from `clock`; '' without data. Also names vans missing in `planned`, the `Plan.depots`.
     """
     so_far = _running("depot_id", depot, now, freshness)
     told = [f"Today so far: {_so_far(row)}." for row in so_far.to_dict("records")]
@@ -88,14 +88,14 @@ def depot_so_far(
 def depots_without_vans(
     city: str, planned: pd.DataFrame, now: datetime, freshness: Freshness
 ) -> list[str]:
-    """'Greenwich needs about 5 vans, 3 planned.': the depots of a city, as of a `clock`."""
+    """'Greenwich needs about 5 vans, 3 planned.' for each depot short of vans, at a time from `clock`."""
     return _lacking_vans(_running("city", city, now, freshness), planned)
 
 
 def _running(
     column: str, place: str, now: datetime, freshness: Freshness
 ) -> pd.DataFrame:
-    """`today.running_depots` of a depot or a city, as of a `clock`; empty without data."""
+    """`today.running_depots` of a depot or a city, at a time from `clock`; empty without data."""
     running = queries.running_depots(now, freshness)
     own = running if running.empty else running[running[column] == place]
     return own if own.empty else today.running_depots(own)
@@ -129,7 +129,7 @@ def _until(row: Mapping[Hashable, Any]) -> str:
 def today_html(depots: pd.DataFrame, planned: pd.DataFrame) -> str:
     """HTML of the running day by city and the depots furthest off; '' if no city is estimated.
 
-    `planned` is `Plan.depots`. Where depots need more vans than are planned, only they are listed.
+    `planned` is `Plan.depots`. If some depots need more vans than planned, only these are listed.
     """
     cities = today.running_cities(depots)
     if cities.empty:
@@ -165,7 +165,7 @@ def _listed(depots: pd.DataFrame) -> str:
 
 
 def _off_with_vans(so_far: pd.DataFrame, planned: pd.DataFrame) -> pd.DataFrame:
-    """`today.depots_off` with columns of `Plan.depots`; at_pace, those for nearly all orders; n_lacking."""
+    """`today.depots_off` with columns of `Plan.depots`, at_pace (vans for `high` orders) and n_lacking."""
     keys = ["depot_id", "target_on"]
     columns = ["vans", "allocated", "needed", "capacity"]
     known = today.depots_off(so_far).merge(planned[keys + columns], on=keys)

@@ -32,7 +32,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     """The form for the vans of a city on a day, with a preview; saves for everybody.
 
     Args:
-      plan: Plan of one city whose vans are known; its days are of `running_day.with_pace`.
+      plan: Plan of one city whose vans are known; its `cities` are from `running_day.with_pace`.
       freshness: Freshness of that plan.
       day: The day preselected; None for the first day to decide on.
     """
@@ -40,7 +40,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     state = saved_change.of_session().vans
     name = str(plan.cities["city"].iloc[0])
     form = f"{name} {day} {state.n_saved}"
-    # The day stays when a colleague decides on it.
+    # The preselected day does not change when a colleague decides on it.
     first = f"{day or plan_summaries.first_to_look_at(plan.cities)}"
     first = st.session_state.setdefault(f"day of vans {form}", first)
     labels = {each: _label(row) for each, row in days.items()}
@@ -105,7 +105,7 @@ def _fields(
     if lacking and not (forms.vans.is_new or forms.newest.is_new):
         first = first or HIRE
     st.session_state.setdefault(keys[0], first)
-    # A new shortage refills the number; a new pace of today does not.
+    # A new shortage in the plan refills the number; a change of today's pace does not.
     source = day["lacking"], current.extra
     suggested = current.extra or (lacking and (day["lacking"] or lacking))
     widgets.fill(keys[1], suggested, source, may_refill=not is_saving)
@@ -125,7 +125,7 @@ def _fields(
         format_func=labels.__getitem__,
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        # What was hired stays. A field with bounds would silently restore its previous number.
+        # Other decisions keep hired vans. A bounded field would silently restore its previous number.
         extra: int | None = current.extra if kind else 0
         if kind == HIRE:
             extra = st.number_input(
@@ -148,7 +148,7 @@ def _fields(
 
 
 def _fill_in(keys: tuple[str, str], vans: int) -> None:
-    """Fills in that vans are hired; `keys` are those of the decision and of the number of vans."""
+    """Fills in a hire of `vans`; `keys` are the keys of the decision field and the number field."""
     st.session_state.update(zip(keys, (HIRE, vans), strict=True))
 
 
@@ -158,7 +158,7 @@ def _preview(
     freshness: Freshness,
     before: Mapping[Hashable, Any],
 ) -> None:
-    """Shows what the vans of a day would carry with the entries; `before` is the day without."""
+    """Shows how the entered decision would change a day; `before` is the day's row without it."""
     at_pace = before["at_pace"]
     own = city_settings.by_city(freshness)[entered.city]
     changed = replace(own, decisions={**own.decisions, entered.target_on: entered})

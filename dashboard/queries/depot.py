@@ -21,7 +21,7 @@ from pipelines.schema.planned_orders import PLANNED_FORECASTS
 from pipelines.schema.signals import SIGNAL_COLUMNS
 
 HISTORY_DAYS = 396
-"""Thirteen months, so that last year's Black Friday is among them."""
+"""Thirteen months, so that last year's Black Friday is included."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class DepotStatus:
     """Whether the data of one depot is complete.
 
     Attributes:
-      last_on: Newest day with known demand; None where none is known.
-      due_on: Newest day that is over and on which the depot was open; None without one in the
-        last two weeks, or before the depot's start.
+      last_on: Newest day with known demand; None if no demand is known.
+      due_on: Newest day that is over and on which the depot was open; None if there is none
+        in the last two weeks, or the depot has not started.
       is_late: Whether there is a `due_on`, and `last_on` is None or before it.
     """
 
@@ -130,13 +130,13 @@ def depot_days(depot: str, freshness: Freshness) -> pd.DataFrame:
 
     Returns:
       day_on, actual (NaN where not observed), is_closed, events (list of kinds), holidays (list
-      of names); of a planner's number in force is_set, override_reason, made_by (else None) and
-      planner_orders (past days only). Of days ahead only, and missing for past days: p10, point,
-      p90 (the planner's number and the band moved with it, else the model's), model_point, basis,
-      override_id (of the newest override, if any), overruled_by (the planner whose number a
-      later closure overrules, else None), week_before (as in `days_ahead.fleet_week`), and
+      of names); is_set (whether a planner's number is in force), its override_reason and made_by
+      (else None), and on past days planner_orders. For days ahead, and missing on past days: p10,
+      point, p90 (the planner's number and the band moved with it, else the model's), model_point,
+      basis, override_id (of the newest override, if any), overruled_by (the planner whose number
+      a later closure overrules, else None), week_before (as in `days_ahead.fleet_week`), and
       year_before and year_before_on (orders and date of the same holiday a year before, else of
-      the same weekday with the same events, else of 52 weeks before).
+      the same weekday with the same events, else of the day 52 weeks before).
     """
     until = freshness.until if freshness.origin_on is not None else freshness.newest
     return read(
@@ -180,7 +180,7 @@ select latest.*, {SAME_SIDE_OF.format(score="latest")} from latest order by targ
 
 @st.cache_data(max_entries=128, show_spinner=False)
 def past_forecasts(depot: str, freshness: Freshness) -> pd.DataFrame:
-    """The last forecast of each of 56 past days, with the actuals.
+    """The last forecast of each of the newest 56 scored days, with the actuals.
 
     Returns:
       depot_id, target_on, origin_on, actual, p10, point, p90, is_live, basis, model_version,
@@ -197,7 +197,7 @@ def past_forecasts(depot: str, freshness: Freshness) -> pd.DataFrame:
 
 
 def as_of(forecast: Mapping[Hashable, Any], freshness: Freshness) -> Freshness:
-    """The freshness as of a row of `past_forecasts`, so that its forecast can be explained."""
+    """The freshness when a row of `past_forecasts` was forecast, so that it can be explained."""
     origin, day = (forecast[name].date() for name in ("origin_on", "target_on"))
     return replace(
         freshness, origin_on=origin, last_on=origin, until_on=day, day_began_at=Freshness.day_began_at,
@@ -253,7 +253,7 @@ order by event_id
 def panel_tables(depot: str, first: date, through: date) -> dict[str, pd.DataFrame]:
     """The model inputs of all depots that influence a depot's forecast.
 
-    These are the depots of its city, or the whole fleet where none of the city has a
+    These are the depots of its city, or the whole fleet if none of them has a
     history of `cold_start.YOUNG_DAYS`.
 
     Returns:

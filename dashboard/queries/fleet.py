@@ -21,7 +21,7 @@ from pipelines.schema.running_day import RUNNING_DAY
 MAX_MODELS = 100
 
 
-# A depot is missing on a day without a count on which it was open, from its first count on.
+# From its first count on, a depot counts as missing on each open day without a count.
 DAILY_TOTALS = f"""
 with closures as ({CLOSURES}), scope as (
     select d.*, first_count.first_on
@@ -59,10 +59,10 @@ def daily_totals(
     """Orders per day of a city, or of all cities ('').
 
     Returns:
-      day_on, actual (NaN for days ahead, and where no depot's count is known), point (the
-      planned total, see `pipelines.schema.planned_orders.PLANNED_PARTS`; NaN for days past),
-      p10 and p90 (its 80 % band, moved with planners' numbers), missing (open depots without a
-      count): a row for each of the `n_days` days up to the origin and of the days forecast.
+      A row for each of the `n_days` days up to the origin and each day ahead: day_on, actual
+      (NaN for days ahead, and where no depot's count is known), point (the planned total, see
+      `pipelines.schema.planned_orders.PLANNED_PARTS`; NaN for past days), p10 and p90 (its 80 %
+      band, moved with planners' numbers), missing (number of open depots without a count).
     """
     return read(
         DAILY_TOTALS,
@@ -117,7 +117,7 @@ def running_depots(now: datetime, freshness: Freshness) -> pd.DataFrame:
     return read(RUNNING_DAY, numbers=numbers, days=["target_on"], now=now, **shown)
 
 
-# Evaluation models are shown with the model that they evaluate.
+# Evaluation models are left out: their scores are stored with the model that they evaluate.
 MODELS = """
 select version, role, trained_through, created_at, promoted_at, pruned_at,
        decision_reason, scores
@@ -141,7 +141,7 @@ def models(freshness: Freshness) -> pd.DataFrame:
 
 
 def load_model(freshness: Freshness) -> Artefact:
-    """Loads the model that made the published forecast.
+    """Loads the artefact of the model that made the published forecast.
 
     Raises:
       ArtefactError: its file is missing, unusable, or not the one recorded.

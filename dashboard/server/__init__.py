@@ -1,1 +1,1 @@
-"""Streamlit as `harbor dashboard` starts it: `asgi`, and its configuration."""
+"""The Streamlit server that `harbor dashboard` starts: `asgi`, and its configuration."""

@@ -18,12 +18,12 @@ from pipelines.planning.vans import vans_for
 from pipelines.planning.words import decision_words
 
 MAX_NAMED, WEEK = 4, pd.Timedelta(days=7)
-"""Most short days that are named, and the time in which weekdays are unique names."""
-MOVES_NOTE = "Each for one day. A depot that is short itself lends a van that carries a tenth of a load more there."
+"""Maximum number of short days listed by name, and the period in which a weekday is unambiguous."""
+MOVES_NOTE = "Each move is for one day. Even a short depot lends a van if it carries a tenth of a load more elsewhere."
 
 
 def settings_text(settings: CitySettings, zone: ZoneInfo, n_shifts: int = 0) -> str:
-    """A city's settings as a sentence, with who saved them and when; `n_shifts` that share a day."""
+    """A city's settings as a sentence, with who saved them and when; a day has `n_shifts` shifts."""
     words = f"{settings.city}: {settings_words(vars(settings), n_shifts)}"
     if settings.made_at is None or settings.are_taken_back:
         return f"{words} (estimated)."
@@ -50,7 +50,7 @@ def settings_words(settings: Mapping[Any, Any], n_shifts: int = 0) -> str:
 
 
 def overview(plan: Plan) -> str:
-    """Sentences on short days, late orders, the chance of full delivery, and vans not known."""
+    """Sentences on short days, late orders, the chance of full delivery, and unknown vans."""
     days, chance = plan.cities, plan.every_day["delivery_probability"].iloc[-1]
     unknown = sorted(days.loc[days["vans"].isna(), "city"].unique())
     note = f"The vans of {formatting.listed(unknown)} are not known"
@@ -76,7 +76,7 @@ def overview(plan: Plan) -> str:
 
 
 def late_orders(days: pd.DataFrame) -> pd.Series:
-    """The orders of each day of `Plan.cities` that stay behind: whole ones."""
+    """Late orders by day, from `Plan.cities`; each city's are rounded to whole orders."""
     return days["undelivered"].round().groupby(days["target_on"]).sum()
 
 
@@ -121,7 +121,7 @@ def rules(plan: Plan, settings: CitySettings) -> str:
 
 
 def first_to_look_at(days: pd.DataFrame) -> date:
-    """The first day of `running_day.with_pace`; short days come first, then undecided ones."""
+    """The most urgent day of `running_day.with_pace`: short, then undecided, then earliest."""
     in_order = days.sort_values(["is_enough", "is_decided", "target_on"])
     return pd.Timestamp(in_order["target_on"].iloc[0]).date()
 
@@ -129,8 +129,8 @@ def first_to_look_at(days: pd.DataFrame) -> date:
 def short_days(days: pd.DataFrame) -> str:
     """'Fri short of vans, Sat decided', from `with_pace`; '' if no day is short.
 
-    A day is decided once every short city has decided, other than to wait for help. More than four
-    days, or days after the first week, are counted but not named.
+    A day is decided once every short city has decided; asking for help does not count. More than
+    four days, or days after the first week, are counted but not named.
     """
     is_short, is_left = ~days["is_enough"], ~days["is_decided"] | waits_for_help(days)
     left = set(days.loc[is_short & is_left, "target_on"])
@@ -152,10 +152,10 @@ def short_days(days: pd.DataFrame) -> str:
 
 
 def short_depots(depots: pd.DataFrame, cities: pd.DataFrame) -> str:
-    """'Fri 27 Nov: 3 of 24 depots short, 9 vans in all. Most late orders: Hoogvliet, about 90.'.
+    """'Fri 27 Nov: 3 of 24 depots short, 9 vans in all. Most late orders in 7 days: Hoogvliet, about 90.'.
 
     Describes the first short day; counts `Plan.depots` of the cities whose vans are known. No
-    depot is short where its city's vans are enough, by `with_pace`.
+    depot counts as short if its city has enough vans according to `with_pace`.
     """
     days = cities.dropna(subset=["vans"])[["city", "target_on", "is_enough"]]
     known = depots.merge(days, on=["city", "target_on"])
@@ -179,7 +179,7 @@ def short_depots(depots: pd.DataFrame, cities: pd.DataFrame) -> str:
 
 
 def waits_for_help(days: pd.DataFrame) -> pd.Series:
-    """Whether help is asked for on days of `with_pace` whose vans do not suffice."""
+    """Whether each day of `with_pace` is short of vans and its decision is to ask for help."""
     return days["kind"].eq(ASK) & ~days["is_enough"]
 
 
@@ -223,8 +223,8 @@ def moved_vans(depot: str, moves: Sequence[Transfer]) -> str:
 def with_pace(days: pd.DataFrame, running: pd.DataFrame) -> pd.DataFrame:
     """Adds at_pace to `Plan.cities`: the vans needed at the pace of `running_day.headings`.
 
-    And is_enough: whether the vans suffice for that; also true where they are not known.
-    And is_due: whether they do not, and the day is not decided.
+    Also adds is_enough (whether the vans suffice at that pace; true where they are not known), and
+    is_due (whether they do not suffice and the day is not decided).
     """
     more = running.set_index(["city", "target_on"])["change"].to_dict()
     keys = zip(days["city"], days["target_on"], strict=True)
@@ -244,7 +244,7 @@ def late_in_words(orders: float) -> str:
 
 
 def offers(day: Mapping[Hashable, Any]) -> dict[int, str]:
-    """Offers of extra vans for a short day, by their number: 23 → 'Hire 23: 92 % sure'."""
+    """Offers of extra vans for a short day, by the number of vans: 23 → 'Hire 23: 92 % sure'."""
     if not day["short"]:
         return {}
     lacking, fewer = int(day["lacking"]), int(day["for_likely"])

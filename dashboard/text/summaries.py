@@ -19,18 +19,18 @@ AT_WORK = {"ingest": "Loading", "demand": "Counting orders", "forecast": "Foreca
 WEEK_DAYS = 7
 TOTALS_NOTE = "A total is forecast as a whole: the depots need not add up to it."
 ONE_SIDED = 0.7
-"""Least share of depots with errors in one direction for the page to name that direction."""
+"""Minimum share of depots with errors in one direction for which that direction is named."""
 
 
 def change(days: pd.DataFrame, forecast: str = "part") -> float:
     """Relative change of the forecast against the actuals seven days before.
 
     Args:
-      days: With week_before and the forecast; rows without week_before are ignored.
+      days: Rows with week_before and the forecast; those without week_before are ignored.
       forecast: Column of the forecast: 'part' for a total, 'point' for one depot.
 
     Returns:
-      0.1 for a tenth more; NaN where no row has a week before.
+      0.1 for a tenth more; NaN if no row has orders a week before.
     """
     comparable = days.dropna(subset=["week_before"])
     before = comparable["week_before"].sum()
@@ -38,7 +38,7 @@ def change(days: pd.DataFrame, forecast: str = "part") -> float:
 
 
 def of_some_cities(days: pd.DataFrame) -> str:
-    """'All cities on Sun 29 Nov: London only.', of days that some cities of the rows lack."""
+    """'All cities on Sun 29 Nov: London only.' for each day that some of the cities lack."""
     by_day, n_cities = days.groupby("target_on")["city"], days["city"].nunique()
     told = [
         f"All cities on {formatting.day(day)}: {formatting.listed(sorted(some))} only."
@@ -85,7 +85,7 @@ def depot_sentence(ahead: pd.DataFrame) -> str:
 
 
 def short_of(vans: pd.Series) -> str:
-    """A depot's short vans by day: '2 on Fri, 1 on Sat', or '2 on Fri 5 Dec' beyond a week."""
+    """A depot's missing vans by day: '2 on Fri, 1 on Sat', or '2 on Fri 5 Dec' beyond a week."""
     short = vans[vans > 0]
     days = [formatting.day(day) for day in pd.DatetimeIndex(short.index)]
     words = "{:,.0f} on {:.3}" if len(vans) <= WEEK_DAYS else "{:,.0f} on {}"
@@ -93,8 +93,8 @@ def short_of(vans: pd.Series) -> str:
 
 
 def parts_sentence(parts: pd.DataFrame) -> str:
-    """Explains the bars of a day of `what_if.contributions` whose names are not plain."""
-    # Differences of whole numbers, as the chart's bars.
+    """Explains the bars of a day of `what_if.contributions`, with notes on unclear names."""
+    # Differences of rounded running sums, as in the chart's bars.
     whole = parts["orders"].cumsum().round().diff()
     shown = parts.loc[whole.ne(0), "part"]
     notes = [
@@ -122,14 +122,14 @@ def feed_warning(status: DepotStatus) -> str | None:
 
 
 def outcome_sentence(scored: Mapping[Hashable, Any]) -> str:
-    """'Fri 20 Nov: 144 orders, forecast 110 (24 % too low).' of a row of `queries.past_forecasts`."""
+    """'Fri 20 Nov: 144 orders, forecast 110 (24 % too low).' for a row of `queries.past_forecasts`."""
     actual, forecast = scored["actual"], scored["point"]
     told = f"{formatting.orders(actual)} orders, forecast {formatting.orders(forecast)}"
     return f"{formatting.day(scored['target_on'])}: {told} ({formatting.miss(forecast, actual)})."
 
 
 def _scored_days(scores: pd.DataFrame) -> pd.DataFrame:
-    """The forecast's scores of each scored day of `queries.accuracy`, oldest first."""
+    """The forecast's scores by day, from `queries.accuracy`, oldest first; days without are left out."""
     days = scores.query("grain == 'day' and forecaster == 'forecast'")
     return days.dropna(subset=["mape"]).sort_values("day_on")
 
@@ -142,7 +142,7 @@ def _overall(scores: pd.DataFrame) -> Mapping[str, Row]:
 
 
 def what_if_sentence(outcome: pd.DataFrame, first_on: date, last_on: date) -> str:
-    """Effect of a scenario of some days on all days ahead, from `what_if.simulate`."""
+    """The effect of a scenario on all days ahead, from `what_if.simulate`."""
     # Whole orders of each day, as in the chart.
     whole = outcome[["scenario", "forecast"]].round()
     difference = int((whole["scenario"] - whole["forecast"]).sum())
@@ -157,7 +157,7 @@ def what_if_sentence(outcome: pd.DataFrame, first_on: date, last_on: date) -> st
 
 
 def accuracy_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
-    """How good the scored days of some depots were, all of `queries.accuracy`, which is not empty.
+    """How accurate the forecasts for `depots` were, from all of `queries.accuracy`, not empty.
 
     'The 42 days scored since Fri 2 Oct were off by 8.3 % per depot and day, better than same day last
     week (11.9 %). All orders together: 1.2 % too low.'
@@ -182,8 +182,8 @@ def error_sentence(
 ) -> str:
     """Compares a MAPE with the seasonal naive's, both fractions; '' if the MAPE is NaN.
 
-    'It was off by 8.3 % per depot and day, better than same day last week (11.9 %).'; `subject` is
-    'It was'.
+    'It was off by 8.3 % per depot and day, better than same day last week (11.9 %).' if
+    `subject` is 'It was'.
     """
     if math.isnan(mape):
         return ""
@@ -197,7 +197,7 @@ def error_sentence(
 def coverage_sentence(bands: pd.DataFrame) -> str:
     """The coverage of the bands, from `queries.band_coverage`.
 
-    'In the 80 % band, of 10 days: 7 at depots, 8 in the fleet; 8 would be right.'; '' for none.
+    'In the 80 % band, of 10 days: 7 at depots, 8 in the fleet; 8 would be right.'; '' without bands.
     """
     sums = bands.assign(inside=bands["coverage"] * bands["counted"]).groupby("level")
     shares = sums["inside"].sum() / sums["counted"].sum()
@@ -246,7 +246,7 @@ def last_day_sentence(
 
 
 def last_error_sentence(scores: pd.DataFrame) -> str:
-    """`error_sentence` of the forecasts of a day that were made the night before."""
+    """`error_sentence` on a day's forecasts that were made the night before."""
     last = scores.query("grain == 'horizon' and horizon == 1").set_index("forecaster")
     mape, naive = (
         last["mape"].get(name, math.nan) for name in ("forecast", "seasonal naive")
@@ -256,7 +256,7 @@ def last_error_sentence(scores: pd.DataFrame) -> str:
 
 
 def is_outside(scored: pd.DataFrame) -> pd.Series:
-    """Whether each row of `queries.last_day` is known and outside its 80 % band."""
+    """Whether each row's actual in `queries.last_day` is known and outside its 80 % band."""
     return scored["actual"].lt(scored["p10"]) | scored["actual"].gt(scored["p90"])
 
 
@@ -285,7 +285,7 @@ def planners_sentence(overridden: pd.DataFrame) -> str:
 
 
 def _of_depots(counted: pd.DataFrame, scored: pd.DataFrame) -> str:
-    """' of 3 of 24 depots', where some that were expected are not counted; else ''."""
+    """' of 3 of 24 depots' if some expected depots are not counted, else ''."""
     n_expected = int((scored["is_expected"] | scored.index.isin(counted.index)).sum())
     if len(counted) == n_expected:
         return ""

@@ -21,7 +21,7 @@ from dashboard.text import formatting, plan_summaries, summaries
 SPANS = {"8 weeks": 56, "13 months": HISTORY_DAYS}
 MAX_PAST_DAYS = 10
 MAX_PEERS = 50
-"""Most depots of a city for which a day is explained by default: 1 s; 1,000 depots take 25 s."""
+"""Maximum depots in a city for explaining a day by default: 50 take 1 s, 1,000 take 25 s."""
 
 freshness = queries.freshness()
 depots = queries.depots(freshness)

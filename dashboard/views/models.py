@@ -10,7 +10,7 @@ from dashboard.tables import model_list
 LIVE_DAYS = 182
 """Days of live forecasts by which the champion is judged."""
 NEWEST = 10
-"""Models in the table: the champion, and the newest others."""
+"""Number of models in the table: the champion, and the newest others."""
 
 freshness = queries.freshness()
 models = queries.models(freshness)
@@ -26,6 +26,6 @@ widgets.note("Accuracy by day and depot", "accuracy")
 table = model_list.all_models(models, scores, zone)
 widgets.small_table(table.head(NEWEST), "Newest models", ("Version",))
 st.caption(
-    "Test: the last days before a model was trained, forecast by one trained without them, and by the "
-    "model before. Live: each model on days of its own, of the last 26 weeks. Off by: MAPE."
+    "Test: the last days before a model was trained, forecast by a copy trained without them and by the "
+    "model before. Live: the days that each model forecast, in the last 26 weeks. Off by: MAPE."
 )

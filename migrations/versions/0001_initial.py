@@ -1,7 +1,7 @@
 """Creates the tables of `pipelines.schema`, views and planners' functions.
 
-No release has these tables yet, so the schema is the only place that names a column. The
-first release writes this migration out; from then on a change is a migration of its own.
+No release has these tables yet, so only the schema lists their columns. The first release
+will list them here, too; from then on, each change gets a migration of its own.
 
 Revision ID: 0001_initial
 Revises: none
@@ -36,7 +36,7 @@ def downgrade() -> None:
 
 
 def _run_script(name: str) -> None:
-    """Runs a file of several statements; `{schema}` is the schema of the tables."""
+    """Runs a file of several statements; `{schema}` in it is replaced by the tables' schema."""
     bind = op.get_bind()
     schema = bind.scalar(sa.text("select quote_ident(current_schema())"))
     script = (SQL / name).read_text().replace("{schema}", str(schema))

@@ -4,7 +4,7 @@ request   the validated request             decisions  what is done at each orig
 hindcast  forecasts groups of origins       run        trains, forecasts and scores
 
 A backfill is idempotent and keeps no state of its own: forecasts already stored with the
-same model and the same known data are left.
+same model and the same known data are kept.
 """
 
 from pipelines.backfill.request import BackfillRequest

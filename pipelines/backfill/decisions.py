@@ -37,7 +37,7 @@ ReasonCode = Literal[
     "data_changed",
     "again",
 ]
-"""Why an origin is forecast or left; `Decision.reason` is the sentence for people."""
+"""Why an origin is forecast or skipped; `Decision.reason` is the sentence for people."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def decide(
 ) -> Decisions:
     """Decides what is done at each origin of a request, from one snapshot.
 
-    `request.again` does not apply to origins in `written`: this backfill has forecast them.
+    `request.again` does not apply to origins in `written`, which this backfill has forecast.
 
     Raises:
       NoDataError: there is no demand, or a requested depot is unknown.
@@ -106,7 +106,7 @@ def decide(
         )
         arrivals: Sequence[Arrival] = ()
         if read := [each.data_as_of for each in stored.values() if each.data_as_of]:
-            # What arrived after the oldest stored forecast had read its data.
+            # Data that arrived after the oldest stored forecast had read its own.
             arrivals = backfill.arrivals(
                 connection, min(read), request.last, MAX_CALENDAR_DAYS_AHEAD,
                 settings.zone,
@@ -141,7 +141,7 @@ class _Decider:
     Demand covers `first_day_on` to `last_day_on`. Pages show the forecast from
     `newest_origin_on` (`date.min` if there is none). The backfill is for `n_depots`; `is_part` if
     they are not the whole fleet. `models` are newest first; `stored` is by origin and version.
-    `is_foreign` returns whether the artefact file of a name needs another release.
+    `is_foreign` returns whether the artefact file with a name needs another release.
     """
 
     request: BackfillRequest
@@ -170,9 +170,7 @@ class _Decider:
             return Decision(origin, False, "live_forecast", LIVE_FORECAST_KEPT, version)
         code, reason = self._compare(origin, stored)
         if not self._is_readable(model):
-            reason = (
-                "already there, and its model's artefact pruned or of another release"
-            )
+            reason = "already there, and its model's artefact is pruned or of another release"
             code = "unchanged"
         if code == "unchanged":
             return Decision(origin, False, code, reason, version)
@@ -191,7 +189,7 @@ class _Decider:
         if not self.first_day_on <= origin <= self.last_day_on:
             reason = f"the data is of {self.first_day_on} to {self.last_day_on}"
             return Decision(origin, False, "no_data", reason)
-        # The newest origin too: a new champion may have no forecast from it yet.
+        # The newest origin is included: a new champion may have no forecast from it yet.
         if self.is_part and origin >= self.newest_origin_on:
             return Decision(origin, False, "newest_day", NEWEST_DAY)
         return None
@@ -199,7 +197,7 @@ class _Decider:
     def _compare(
         self, origin: date, stored: StoredForecast | None
     ) -> tuple[ReasonCode, str]:
-        """Returns why the model's stored forecasts are made again, or that they are unchanged."""
+        """Returns why the model's forecasts are made or replaced, or that they are unchanged."""
         if stored is None:
             return "missing", "not there yet"
         if self.request.again and origin not in self.written:
@@ -210,7 +208,7 @@ class _Decider:
             arrival.arrived_at > stored.data_as_of and arrival.first_origin_on <= origin
             for arrival in self.arrivals
         ):
-            return "data_changed", "data that this origin knows has arrived since"
+            return "data_changed", "data known at this origin has arrived since"
         return "unchanged", "already there, with the same model and data"
 
     def _decide_without_model(self, origin: date) -> Decision:

@@ -1,9 +1,9 @@
 """Forecasts past origins in groups of one model and the same history, each in one pass.
 
-Origins have the same history if the last of them knows the same data about their common past,
-and has the same depots, as each of the others. All are forecast from the panel of the last. A
-group includes origins that are not due: a backfill that was interrupted and run again then
-writes the same numbers as one that was not.
+Origins have the same history if the data known about their common past, and the depots, are
+the same at each of them. All are forecast from the panel of the last. A group also includes
+origins that are not due, so that a backfill that was interrupted and run again writes the same
+numbers as one that was not.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ from pipelines.settings import Settings
 from pipelines.store import backfill, models
 
 Change = tuple[date, date]
-"""The first origin that knows a change of the data, and the earliest day that it affects."""
+"""The first origin at which a change of the data is known, and the earliest day it affects."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def hindcast(
 def group_by_history(
     origins: Sequence[date], changes: Sequence[Change]
 ) -> list[list[date]]:
-    """Groups consecutive origins that know the same data about their common past.
+    """Groups consecutive origins at which the known data about their common past is the same.
 
     A group spans at most `MAX_ORIGINS` days.
     """
@@ -115,7 +115,7 @@ def group_by_history(
 
 
 def has_change_between(changes: Sequence[Change], origin: date, later: date) -> bool:
-    """Whether the later origin knows other data about the days up to the earlier one."""
+    """Whether data about days up to `origin` has changed between `origin` and `later`."""
     return any(
         origin < first_to_know <= later and earliest_on <= origin
         for first_to_know, earliest_on in changes

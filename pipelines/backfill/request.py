@@ -40,7 +40,7 @@ class BackfillRequest:
         if n_origins > MAX_ORIGINS:
             raise BadInputError(
                 f"--from is {self.first} and --to is {self.last}, {n_origins:,} days, but a "
-                f"backfill has {MAX_ORIGINS:,} at most. Correct the year, or make several."
+                f"backfill has {MAX_ORIGINS:,} at most. Correct the year, or split the range."
             )
 
     @property

@@ -158,7 +158,7 @@ class _Backfill:
         if result.n_waiting:
             run.metrics["waiting"] = result.n_waiting
         if is_ended and self.failures:
-            others = "It was stopped" if is_stopped else "What else was due is done"
+            others = "It was stopped" if is_stopped else "All other work is done"
             raise BackfillError(
                 f"{' '.join(self.failures)} {others}; the same command tries the rest again."
             )
@@ -204,7 +204,7 @@ class _Backfill:
         if not due:
             return True
         self.n_due = len(self.written) + len(due)
-        # Read before the groups are formed, so that grouping knows every change in the panels.
+        # Read before the groups are formed, so that grouping considers every change in the panels.
         panels = PanelsAsKnown.through_newest(self.engine, due[-1], self.settings.zone)
         groups = groups_of(self.engine, self.settings, decisions.origins)
         for group in groups:
@@ -248,7 +248,7 @@ class _Backfill:
         due = [str(each.origin_on) for each in group.origins if each.is_due]
         subject = f"Forecasting from {shortened_list(due)}"
         with self._step(run, "hindcast", subject, last) as step:
-            # The run of the backfill, not of the step: it began before the panels were read.
+            # The backfill's run, not the step's, because it began before the panels were read.
             hindcast(
                 step, self.settings, panels, group, depot_ids, self.now, run.run_id,
                 on_written,
@@ -300,7 +300,7 @@ class _Backfill:
 
 
 def origins_by_reason(origins: Sequence[Decision]) -> dict[str, int]:
-    """Returns the number of origins by reason; origins of one code share its first sentence."""
+    """Counts origins by reason; all origins with one code count under its first sentence."""
     first = {each.reason_code: each.reason for each in reversed(origins)}
     return dict(Counter(first[each.reason_code] for each in origins))
 
@@ -311,5 +311,5 @@ def _nothing_to_do(origins: Sequence[Decision]) -> str:
         for reason, n_origins in origins_by_reason(origins).items()
     ]
     is_there = any(each.reason_code == "unchanged" for each in origins)
-    hint = " --again makes again what is there." if is_there else ""
+    hint = " --again forecasts them again." if is_there else ""
     return f"No origin is due. {'; '.join(reasons)}.{hint}"

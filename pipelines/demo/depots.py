@@ -25,7 +25,7 @@ EVENT_COLUMNS = (
 class LocalEvent:
     """An event that changes a depot's orders and is in no file; only its planner knows of it.
 
-    It is `days_ago` before the last day of data, or after it if negative. `lift` is the actual
+    It falls `days_ago` days before the last day of data, or after it if negative. `lift` is the actual
     change and `planned_lift` the planner's estimate, as a share of orders: -0.25 is a quarter less.
     """
 
@@ -86,13 +86,13 @@ CITIES = (
     ),
 )  # fmt: skip
 TURNS = (0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 0)
-"""City index of one depot after another, repeated: 10, 8 and 6 of 24 depots."""
+"""City index of each depot in turn, repeated; of 24 depots, the cities have 10, 8 and 6."""
 
 
 def invent_depots(
     rng: np.random.Generator, n_depots: int, days: pd.DatetimeIndex
 ) -> pd.DataFrame:
-    """Invents depots; the second is closed on Sundays, the fourth opens after half of the days.
+    """Invents depots; the second is closed on Sundays, the fourth opens halfway through `days`.
 
     Returns:
       The columns of depots.csv, city_index, size (1 is the median), residential (share of

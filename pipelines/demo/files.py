@@ -29,8 +29,8 @@ REPEATED_SHARE = 0.002
 FIRST_OF_DAY = 90_000_000
 """Order number of the running day's first order."""
 CORRECTED_SHARE = 0.004
-# City, and days before the last day, of the file that arrives a night late, and of the file
-# with a share of its orders at the wrong depots, which a second file corrects.
+# City and day, counted back from the last day, of the file that arrives a night late, and of the
+# file that has WRONG_SHARE of its orders at the wrong depots, which a second file corrects.
 LATE_FEED = ("London", 4)
 WRONG_FILE, WRONG_SHARE = ("Rotterdam", 7), 0.08
 
@@ -46,8 +46,8 @@ def write_files(
 ) -> None:
     """Writes depots, events, and the orders of each city and month.
 
-    Older months are CSV, later ones Parquet. In each format, a second file, sorted after the
-    first, corrects one month. A file without orders is not written. The folder appears when all
+    Older months are CSV, later ones Parquet. For one month in each format, a second file, sorted
+    after the first, has corrections. A file without orders is not written. The folder appears when all
     of its files are written. Monthly files omit the newest `n_nights` days: `nights/` has a
     folder for each of them, named by its date, with the files that arrive in the night after.
     """
@@ -84,7 +84,7 @@ def write_files(
 def _write_nights(
     fleet: Fleet, city: City, orders: pd.DataFrame, n_nights: int, folder: Path
 ) -> None:
-    """Writes a file per newest day of a city; one file arrives late, one is wrong."""
+    """Writes one file for each of a city's newest days; one arrives late, and one is wrong."""
     last_step = len(fleet.days) - 1
     for step in range(last_step + 1 - n_nights, last_step + 1):
         own = orders[orders["step"] == step]
@@ -121,7 +121,7 @@ def write_day(
 def _draw_orders(
     rng: np.random.Generator, fleet: Fleet, city_index: int, month: pd.Period
 ) -> pd.DataFrame:
-    """Draws a city's orders of a month, by time: depot (row), step (day) and ordered_at."""
+    """Draws a city's orders for a month, sorted by time: depot (row), step (day) and ordered_at."""
     depots = np.flatnonzero(fleet.depots["city_index"] == city_index)
     steps = np.flatnonzero(fleet.days.to_period("M") == month)
     counts = fleet.counts_dt[np.ix_(depots, steps)]
@@ -129,7 +129,7 @@ def _draw_orders(
     step_n = np.repeat(np.tile(steps, len(depots)), counts.ravel())
     second_n = _seconds_of_day(rng, fleet.depots["residential"].to_numpy()[depot_n])
     local = fleet.days[step_n] + pd.to_timedelta(second_n, "s")
-    # A time in a skipped hour moves to the next hour; one in a repeated hour is in either.
+    # A time in a skipped hour moves to the next hour; one in a repeated hour is put in either.
     ordered_at = local.tz_localize(
         CITIES[city_index].timezone,
         ambiguous=rng.random(len(local)) < 0.5,

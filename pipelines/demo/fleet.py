@@ -112,7 +112,7 @@ def _open_days(
 
 
 def _silent_days(depots: pd.DataFrame, n_days: int) -> Bool[np.ndarray, "depot time"]:
-    """Marks days without a feed: in the first city, after 70 % of the days, before the holdout."""
+    """Marks the days without a feed in the first city: after 70 % of all days, before the holdout."""
     after_t = np.arange(n_days) - n_days * 7 // 10
     is_first_d = depots["city_index"].to_numpy() == 0
     return is_first_d[:, None] & (after_t >= 0) & (after_t < SILENT_DAYS)
@@ -150,7 +150,7 @@ def _log_demand(
 def _calendar_effects(
     depots: pd.DataFrame, events: pd.DataFrame, days: pd.DatetimeIndex
 ) -> Float[np.ndarray, "depot time"]:
-    """Returns the calendar's effects on log demand on consecutive days; none is random."""
+    """Returns the calendar's effects on log demand for consecutive days; nothing is random."""
     city_d = depots["city_index"]
     residential_d1 = depots["residential"].to_numpy()[:, None]
     holiday_ct = np.stack([_holidays(city, days) for city in CITIES])
@@ -224,7 +224,7 @@ def _pay_days(city: City, days: pd.DatetimeIndex) -> Float[np.ndarray, " time"]:
 def _after(
     starts: Any, lift: tuple[float, ...], days: pd.DatetimeIndex
 ) -> Float[np.ndarray, " time"]:
-    """Returns the lift of each day by the days since a start; 0 on other days."""
+    """Returns the lift of each day: `lift[n]` on the day n days after a start, else 0."""
     lift_t = pd.Series(0.0, index=days)
     for start in starts:
         during = pd.date_range(start, periods=len(lift))

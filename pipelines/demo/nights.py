@@ -27,10 +27,10 @@ from pipelines.training.train import FitReporter
 TRAINING = ("train", "promote")
 """The steps that take longest; all nights but one skip them."""
 TRAINED_DAYS_AGO = 3
-"""Days before the last night at which a night trains, unless it was interrupted."""
+"""Days before the last night of the night that trains; it skips training if it was interrupted."""
 PLANNED_AFTER = timedelta(hours=4)
 NOTICE_DAYS = 3
-"""Days before its target at which an override is saved."""
+"""Days from the origin of a night to the target day of the overrides saved after it."""
 ROUNDED_TO = 5
 PLANNER, HIRED_FROM = "Ben", "from the rental at the harbour"
 
@@ -57,7 +57,7 @@ def _has_run(demo: DemoContext, wanted: dict[str, Any]) -> bool:
 
 
 def _within(advance: Advance, number: int, nights: int) -> FitReporter:
-    """Returns a reporter of a night's progress by its training, which takes most of the time."""
+    """Returns a reporter that derives a night's progress from its training, its longest step."""
 
     def start(fit: str) -> Callable[[int, int], None]:
         is_second = fit == "production"
@@ -101,7 +101,7 @@ def _ingest(demo: DemoContext, day: date, context: NightlyContext, run: Run) -> 
     report = ingest(
         run.engine,
         [str(demo.folder / "nights" / str(day))],
-        # The correcting file moves all of its orders, more than a file may without force.
+        # The correcting file moves all of its orders; without force, a file may move only some.
         FileOptions(force=True),
         context.settings,
         is_invented=True,
@@ -135,7 +135,7 @@ def _plan(demo: DemoContext, day: date, events: list[LocalEvent]) -> None:
 
 
 def _hire(demo: DemoContext, day: date) -> None:
-    """Hires the vans that the smallest shortage lacks, if there is one and this user may plan."""
+    """Hires the vans missing in the smallest shortage, if there is one and this user may plan."""
     now = demo.morning_after(day)
     tables = read_tables(demo.engine, demo.settings, day, now)
     if tables is None:

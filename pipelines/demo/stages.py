@@ -32,7 +32,7 @@ from pipelines.training import promotion, train
 from pipelines.training.train import FitReporter
 
 MIN_HISTORY_DAYS, MAX_NIGHTS = 60, 10
-"""Fewest days left for training, and the largest number of simulated nights."""
+"""Minimum number of days left for training, and maximum number of simulated nights."""
 
 SETUP, LOADING = timedelta(hours=1), timedelta(minutes=15)
 
@@ -102,7 +102,7 @@ def write_fleet(demo: DemoContext, advance: Advance) -> str:
     """Invents the fleet and writes its files, unless they exist already.
 
     Raises:
-      BadInputError: the database holds another fleet, invented or not.
+      BadInputError: the database holds another fleet, invented or real.
     """
     _claim_database(demo)
     if demo.folder.exists():
@@ -125,7 +125,7 @@ def load_files(demo: DemoContext, advance: Advance) -> str:
         report = ingest(
             demo.engine,
             files,
-            # Correcting files move all of their orders, more than a file may without force.
+            # Correcting files move all of their orders; without force, a file may move only some.
             FileOptions(force=True),
             demo.settings,
             report_progress,
@@ -136,7 +136,8 @@ def load_files(demo: DemoContext, advance: Advance) -> str:
     files_loaded = f"{loaded} of {len(report.files)} files were new"
     with demo.engine.connect() as connection:
         last_day_on = demand.last_day(connection)
-    # Days counted by later nights are not over at this time, and would be uncounted.
+    # At this simulated time, days that later nights have counted are not over; a rebuild would
+    # remove their counts.
     if last_day_on is not None and last_day_on >= at.date():
         return files_loaded
     with demo.clock_at(at + LOADING), recorded(demo.engine, "demand") as run:

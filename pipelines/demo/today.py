@@ -15,10 +15,10 @@ from pipelines.runs.ledger import recorded
 
 
 def load_today(demo: DemoContext, advance: Advance) -> str:
-    """Invents and loads today's orders so far, as from a feed during the day.
+    """Invents and loads today's orders so far, as a feed would during the day.
 
-    Their number is drawn around the one from `running_day`. A second start of the demonstration
-    loads the orders placed since.
+    Each depot's number is drawn around its expectation from `running_day`. If the demonstration
+    is started again, it loads the orders placed since.
     """
     if demo.nights and demo.nights[-1] != demo.yesterday:
         return f"none: its last night was that of {demo.nights[-1]}"

@@ -32,7 +32,7 @@ def explain_shown(
 ) -> ExplainedForecast:
     """Explains the forecast that the pages show, by running its model once more.
 
-    Corrections of data after the forecast was made are a part of their own, and so is a
+    Corrections of data since the forecast was made are shown as a separate part, and so is a
     planner's change.
 
     Raises:

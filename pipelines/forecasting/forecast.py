@@ -28,7 +28,7 @@ from pipelines.store.models import Model
 
 log = structlog.get_logger()
 
-# Hours after the end of the origin's local day; a later forecast is a hindcast.
+# A forecast made more than this many hours after the origin's local day has ended is a hindcast.
 LIVE_HOURS = 36
 
 
@@ -46,7 +46,7 @@ def forecast_from(
     again. A forecast from an earlier day is a hindcast: stored, not shown, and made by the
     champion or, if that was trained on later days, by the newest model that was not.
 
-    The run records the metrics, for a live forecast the late feeds, and the reason if a former
+    The run records the metrics; for a live forecast, the late feeds; and a reason if a former
     champion replaces one with an unusable file, or an earlier forecast is shown again.
 
     Raises:
@@ -70,7 +70,7 @@ def forecast_from(
     version, loaded = _load_first_usable(settings.artefacts, choices, run)
     panels = read_panels()
     panel = panels.with_newest_counts(origin) if live else panels.at(origin)
-    # As of the reading of the panels: data that came since are missing from them, too.
+    # As known when the panels were read: they lack data that has arrived since, too.
     missing = panels.missing_days if live else {}
     if live:
         record_late_feeds(panels.lateness, run)
@@ -122,7 +122,7 @@ def show_stored(
 ) -> date | None:
     """Publishes a new champion's forecast from the origin that is shown, if it is stored.
 
-    Called in the transaction that makes it champion.
+    Must be called in the transaction that makes the model champion.
 
     Returns:
       The origin; None if no forecast of this model is shown.
@@ -174,7 +174,7 @@ def _show_again(run: Run, origin: date, now: datetime, zone: ZoneInfo) -> str:
 
 
 def model_for(connection: sa.Connection, origin: date) -> Model:
-    """Returns the model of a hindcast: the champion, or the newest not trained on later days.
+    """Returns the model for a hindcast: the champion, or the newest not trained on later days.
 
     Raises:
       NoModelError: no model is eligible.
@@ -218,7 +218,7 @@ def load_recorded(artefacts: Path, model: Model) -> Artefact:
 
 
 def load_if_usable(artefacts: Path, model: Model | None) -> Artefact | None:
-    """Loads a model's artefact; None, with a warning in the log, where it cannot be used."""
+    """Loads a model's artefact; if it cannot be used, logs a warning and returns None."""
     try:
         return None if model is None else load_recorded(artefacts, model)
     except ArtefactError as error:

@@ -71,9 +71,9 @@ def store_shares(run: Run, read_panels: ReadPanels, origin: date) -> None:
 def shares_ahead(
     connection: sa.Connection, panel: Panel, days: Sequence[date]
 ) -> DayShares | None:
-    """Hourly shares of orders on days ahead of a panel; None where orders have no times.
+    """Hourly shares of orders on days ahead of a panel; None if orders have no times.
 
-    An hour that a clock change repeats has the share of both, a skipped one has 0.
+    An hour repeated by a clock change has the share of both its occurrences; a skipped hour has 0.
     """
     special = SpecialDays.of(panel)
     origin, ahead = np.datetime64(panel.origin), np.array(days, "datetime64[D]")

@@ -21,8 +21,8 @@ class LiveAccuracy:
     """The accuracy of the last four weeks of live forecasts; all values are fractions.
 
     Args:
-      worse_days: Number of newest days in a row on which the fleet's MAPE was above the
-        seasonal naive's.
+      worse_days: Number of consecutive days, up to the newest, on which the fleet's MAPE was
+        above the seasonal naive's.
       mape: MAPE of the forecasts; None where nothing was scored.
       naive_mape: MAPE of the seasonal naive over the same depot-days.
       coverage: Share of actuals inside the 80 % interval; None where too few were scored.
@@ -112,7 +112,7 @@ def _mapes(compared: list[SegmentScores]) -> tuple[float, float]:
 
 
 def _worse_alarm(worse: list[SegmentScores], settings: Settings) -> str | None:
-    """The alarm on the newest days in a row on which the seasonal naive was better."""
+    """The alarm if the seasonal naive was better on too many newest days in a row."""
     if len(worse) < settings.alert_days_worse_than_naive:
         return None
     mape, naive = _mapes(worse)

@@ -1,4 +1,4 @@
-"""Paths of a stored forecast as a Parquet file: equally likely orders of all depots and days."""
+"""Paths of a stored forecast as a Parquet file: equally likely outcomes for all depots and days."""
 
 from datetime import date
 from pathlib import Path

@@ -14,10 +14,10 @@ from pipelines.store import forecasts, scores_due
 
 
 def score_known_days(engine: sa.Engine, read_panels: ReadPanels) -> int:
-    """Scores every forecast without a score, or whose actual was corrected.
+    """Scores each forecast that has no score yet, or whose actual was corrected.
 
-    Only forecasts that `scores_due` marks as changed are checked; panels are read only if there are
-    any. Returns the number of scores written.
+    Only forecasts that `scores_due` marks as changed are checked; without any, no panels
+    are read. Returns the number of scores written.
     """
     with snapshot(engine) as connection:
         due = scores_due.read(connection)
@@ -33,7 +33,7 @@ def score_known_days(engine: sa.Engine, read_panels: ReadPanels) -> int:
 
 
 def _score(engine: sa.Engine, panels: PanelsAsKnown, origin: date, horizon: int) -> int:
-    # Without a panel, because counts were withdrawn, old scores of the origin are still deleted.
+    # If withdrawn counts leave the origin without a panel, its old scores are still deleted.
     naive = pa.table({name: [] for name in forecasts.NAIVE_COLUMNS})
     if panels.covers(origin):
         naive = _naive_forecasts(panels.at(origin), horizon)

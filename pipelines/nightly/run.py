@@ -50,8 +50,8 @@ def run_nightly(
 ) -> NightlyResult:
     """Runs every step, even if others fail, and records each as part of the nightly run.
 
-    After an interruption, run it again in the same way: finished work is not repeated. A night of
-    which only publishing failed is done, with `unpublished` in the result, and may be run again.
+    After an interruption, run it again in the same way: finished work is not repeated. A night in
+    which only publishing failed is done; its result has `unpublished`, and it may be run again.
     `chosen_steps` must include `demand`; by default they are those of the settings.
 
     Raises:
@@ -122,7 +122,7 @@ def _failure_message(
     failures: Mapping[str, Exception],
     steps_done: Mapping[str, Step],
 ) -> str:
-    """Message on the failed steps, a blocking one first, and on how the forecast was made without.
+    """Message on the failed steps, a blocking one first, and how the forecast was made without them.
 
     `steps_done` is empty if the night ended before its forecast.
     """
@@ -153,8 +153,8 @@ def _set_origin(
 ) -> None:
     """Sets the origin once; data that arrive later in the run do not change it.
 
-    Data that this run has loaded or counted are new, even if the clock was set back; orders of a
-    day that is not over are not.
+    Data that this run has loaded or counted is new data, even if the clock was set back, except
+    orders of a day that is not over.
 
     Raises:
       NothingToDoError: the origin's nightly run is done, and no data has arrived since.

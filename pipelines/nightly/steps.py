@@ -1,4 +1,4 @@
-"""The steps of a nightly run; each can be repeated, and writes on its run's session."""
+"""The steps of a nightly run; each can be repeated, and writes through its run's engine."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -113,9 +113,9 @@ def train(context: NightlyContext, run: Run) -> None:
     schema of this release.
 
     Raises:
-      TrainingError: several nights of the origin ended during training with these settings, for
-        example for lack of memory or time, so this night is left to the champion or a former
-        one with a usable file.
+      TrainingError: several attempts at this night ended during training with these settings, for
+        example for lack of memory or time, so this attempt uses the champion, or a former
+        champion with a usable file.
     """
     recipe = train_module.build_recipe(context.settings)
     settings_id = train_module.settings_id(recipe, context.settings)
@@ -188,7 +188,7 @@ class Step:
     """A step of the nightly run, and how the forecast is made if the step fails.
 
     Attributes:
-      work: Does the work on the run's session, and adds its numbers to the run's metrics.
+      work: Does the work through the run's engine, and adds its numbers to the run's metrics.
       forecast_without: How the forecast is made if the step fails, as the end of a sentence;
         None if there is no forecast without the step. If only publishing fails, the night
         still counts as done.
@@ -202,7 +202,7 @@ class Step:
 
 
 STEPS: dict[str, Step] = {
-    "ingest": Step(ingest_inbox, "without what waits in the inbox"),
+    "ingest": Step(ingest_inbox, "without the files left in the inbox"),
     "demand": Step(count_demand, "from the last counts"),
     "score": Step(score, "without the scores of new days"),
     "prune": Step(prune, "with nothing deleted"),
@@ -212,7 +212,7 @@ STEPS: dict[str, Step] = {
     "forecast": Step(forecast, None),
     "hours": Step(shape_day, "and the hours of its days are missing"),
     MESSAGE: Step(write_message, "and the morning message is missing"),
-    PUBLISH: Step(publish, "and other systems were not given all of it"),
+    PUBLISH: Step(publish, "and other systems did not receive all of it"),
 }
 """The steps in execution order."""
 

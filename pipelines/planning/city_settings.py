@@ -52,10 +52,10 @@ class CitySettings:
     """Vans, capacity and service level that a city is planned with.
 
     Attributes:
-      vans: Vans of the city per day; None if not known, then the plan uses as many as needed.
+      vans: Vans of the city per day; None if not known; the plan then uses as many as needed.
       orders_per_van: Orders that a van carries per day.
-      service_level: Target probability that all orders of a day are delivered: of the whole
-        city for its need of vans, of one depot where no van is moved.
+      service_level: Target probability that all orders of a day are delivered: in the whole
+        city for its need of vans, or at one depot if no van is moved.
       drivers_per_van: Drivers per van and day.
       shifts: The city's shifts as text, see `shift_times.parse`; '' if no planner has set them.
       made_by: The planner who saved the settings; None if they are estimated.
@@ -144,7 +144,7 @@ def estimate(
 ) -> dict[str, CitySettings]:
     """Estimates the settings of every city.
 
-    The vans are those of the depots file. Orders per van are set so that these vans suffice on
+    The vans are those in the depots file. Orders per van are set so that these vans suffice on
     a busy day of the last eight weeks, with the margin of the default service level.
     """
     busy = dict(zip(busy_day_orders["city"], busy_day_orders["orders"], strict=True))

@@ -26,7 +26,7 @@ BUSY_DAY_WINDOW = timedelta(weeks=8)
 
 @dataclass(frozen=True)
 class Shown:
-    """The published forecast, and how far demand is known.
+    """The published forecast, and the day up to which demand is known.
 
     Attributes:
       origin: Its origin.
@@ -125,14 +125,14 @@ def fleet_week(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
       origin_on, target_on, point (planned: the planner's number where there is one, else the model's),
       p10, p50, p90 (scaled to a planner's number; vans are planned from these), basis ('model',
       'cold_start', 'closed'), model_p10, model_p50, model_p90, model_point (the model's own), part
-      and model_part (its part of the planned and of the model's total), city_p10 and city_p90 (80 %
-      band of the model's total of its city), week_before (orders seven days earlier; NaN if not
-      known, or closed on either day), year_before (orders 52 weeks earlier, if known), change (of
-      the depot's planned days against week_before, in sum; a fraction), point_before (the previous
-      forecast of the day), before_on (its origin),
-      revised (change of the model's days against point_before, in sum; a fraction, 0 below half an
-      order a day); of the day's newest override: override_id (NaN without one), is_set (whether
-      its number is planned), override_reason, made_by and made_at (None unless is_set),
+      and model_part (the depot's part of the planned total and of the model's total), city_p10 and
+      city_p90 (80 % band of the model's total for the city), week_before (orders seven days
+      earlier; NaN if not known, or closed on either day), year_before (orders 52 weeks earlier, if
+      known), change (of the depot's planned orders against week_before, summed over its days; a
+      fraction), point_before (the previous forecast of the day), before_on (its origin), revised
+      (change of the model's orders against point_before, summed over the days; a fraction, 0 below
+      half an order a day); for the day's newest override: override_id (NaN without one), is_set
+      (whether its number is planned), override_reason, made_by and made_at (None unless is_set),
       overruled_by (author of an override that a closure has replaced, else None).
     """
     return select(
@@ -248,7 +248,7 @@ def last_day(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
     """Actuals of the newest known day with their last live forecast, largest error first.
 
     Returns:
-      depot_id, name, city, actual (orders; NaN where none are known yet), p10, point, p90
+      depot_id, name, city, actual (orders; NaN where not known yet), p10, point, p90
       (orders; NaN where the depot had no live forecast), part (its part of the total forecast),
       planner_orders (of the day's last override; NaN without one), is_expected (whether the
       depot was forecast and open).
@@ -262,7 +262,7 @@ def last_day(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
     )
 
 
-# Shares of hours in a city's orders: those of its depots, weighted by the model's medians.
+# Hourly shares of a city's orders: its depots' shares, weighted by the model's medians.
 CITY_SHARES = """
 select d.city, s.target_on, hours.number - 1 as hour,
        sum(f.p50 * hours.share) / nullif(sum(f.p50), 0) as share,
@@ -327,7 +327,7 @@ order by v.city, v.target_on, coalesce(v.undoes, later.undoes) is null desc,
 
 
 def van_decisions(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
-    """The decision in force on the vans of each city and day ahead that has ever had one.
+    """The van decision in force for each city and day ahead that has ever had one.
 
     Returns:
       decision_id (of the day's newest row, which may be an undo), city, target_on, kind ('' if
@@ -336,7 +336,7 @@ def van_decisions(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
     return select(connection, VAN_DECISIONS, origin=shown.origin)
 
 
-# Orders of a city on a busy day: nine days of ten had no more.
+# Orders of a city on a busy day: nine days out of ten had no more.
 BUSY_DAY_ORDERS = """
 with days as (
     select d.city, v.service_on, sum(v.orders)::float8 as orders

@@ -18,7 +18,7 @@ from pipelines.settings import Settings
 
 MAX_CITIES = 10
 MIN_CHANGED_ORDERS = 20.0
-"""Smallest change of a city's forecast of a day, in orders, that the message reports."""
+"""Smallest change of a city's forecast for a day, in orders, that the message reports."""
 
 SHOWN = """
 select s.origin_on, s.model_version, m.filename, m.sha256,
@@ -57,8 +57,8 @@ def morning_message(
 ) -> list[str]:
     """One line for each city that reaches a threshold of the settings, the worst first.
 
-    The numbers are the same as on the pages. Empty if no city reaches a threshold, or the forecast
-    that is shown has another origin.
+    Cities beyond `MAX_CITIES` are only counted. The numbers are the same as on the pages. Empty
+    if no city reaches a threshold, or the forecast that is shown has another origin.
     """
     if not settings.message_days:
         return []
@@ -103,7 +103,7 @@ def read_tables(
 def message_lines(tables: Tables, settings: Settings, today: date) -> list[str]:
     """The lines of the message, for the cities that reach a threshold of the settings; no I/O.
 
-    Short vans count on days that no decision has settled; `today` is in the fleet's zone.
+    Short vans count only on days that are not decided; `today` is in the fleet's zone.
     """
     end = tables.week["target_on"].min() + timedelta(days=settings.message_days)
     least_change, url = settings.message_changed_percent / 100, settings.dashboard_url
@@ -165,7 +165,7 @@ def _short_sentence(day: Mapping[Hashable, Any], events: pd.DataFrame) -> str:
 
 
 def _changes(week: pd.DataFrame) -> dict[str, dict[Hashable, float]]:
-    """By city and day, the share by which the model's forecast changed since the previous one."""
+    """Relative change of the model's forecast since the previous one, by city and day, unless small."""
     both = week.dropna(subset=["point_before"])
     sums = both.groupby(["city", "target_on"])[["model_point", "point_before"]].sum()
     difference = sums["model_point"] - sums["point_before"]

@@ -1,8 +1,8 @@
 """A city's shifts, and the orders, vans and drivers of each; no I/O.
 
 The orders of an hour outside every shift fall on the next shift that begins; those of an hour in
-several shifts are split equally between them. A van carries its orders of a day evenly over the
-hours of the shifts, so the fullest shift that a planner has set decides the vans that a day needs.
+several shifts are split equally between them. A van's capacity for a day is spread evenly over
+the hours of the shifts, so if a planner has set them, the fullest shift decides the day's need.
 """
 
 from collections.abc import Mapping, Sequence
@@ -82,10 +82,10 @@ def by_shift(
       settings: The city's settings.
 
     Returns:
-      One row for each day and shift: city, target_on, shift (its name), orders, load (relative
-      demand on the shift, 1 is an even spread: its part of the day's orders, at the service level
-      or on average, whichever is larger, over its part of the hours), length (its part of the
-      hours), is_set (whether a planner has set the shifts), busiest_hour (of the day),
+      One row for each day and shift: city, target_on, shift (its name), orders, load (demand
+      relative to an even spread, which is 1: the shift's part of the day's orders, at the service
+      level or on average, whichever is larger, divided by its length), length (its part of all
+      shifts' hours), is_set (whether a planner has set the shifts), busiest_hour (of the day),
       busiest_orders (in that hour). No rows for days without shares, such as closed days.
     """
     shifts = parse(settings.shifts) or parse(DEFAULT_SHIFTS)
@@ -184,7 +184,7 @@ def with_vans(
         # Whole orders, which add up to the rounded total of the day.
         orders=until_r - before_r,
         vans=vans_r,
-        # Default shifts are not worked in, so they lack no vans.
+        # Nobody works in default shifts, so these lack no vans.
         short=short_r.where(rows["is_set"].astype(bool)),
         drivers=vans_for(np.fmin(vans_r, rows["vans"]) * drivers_r, 1.0),
         drivers_needed=vans_for(vans_r * drivers_r, 1.0),

@@ -20,7 +20,7 @@ def select(
     """Runs one SELECT with named bind parameters.
 
     The columns `numbers` become floats, NaN where null, and the columns `days` timestamps at
-    midnight, NaT where null. Columns of moments are timestamps in UTC, also where all are null.
+    midnight, NaT where null. Columns of timestamptz become timestamps in UTC, even if all are null.
     """
     result = connection.execute(sa.text(statement), parameters)
     columns = result.cursor.description

@@ -1,8 +1,8 @@
 """The plan: vans and drivers of each depot and day, and what each city needs and has.
 
 *Need*: the vans with which a city carries all orders of a day at its service level, if they may be
-moved between its depots that morning. *Have*: the city's vans. *Short*: need less have. A depot has
-its part of the city's vans, and of the city's need. Where a planner has set a city's shifts, the
+moved between its depots that morning. *Have*: the city's vans. *Short*: need less have. Each depot
+gets a part of the city's vans, and of its need. Where a planner has set a city's shifts, the
 fullest shift decides the need, and a day is delivered in full if each of its shifts is.
 """
 
@@ -33,10 +33,10 @@ CHANCES = (
     "chance_without",
     "undelivered_without",
 )
-"""Columns of a city's day that are not known unless its vans are."""
+"""Columns of `Plan.cities` that are NaN unless the city's vans are known."""
 ALL_CITIES = "All cities"
 LIKELY = 0.7
-"""Chance of full delivery for which fewer extra vans suffice than for a usual service level."""
+"""A chance of full delivery that takes fewer extra vans than a usual service level."""
 NO_HOURS = pd.DataFrame()
 Settings = Mapping[str, CitySettings]
 Loads = Mapping[tuple[str, pd.Timestamp], Load]
@@ -55,9 +55,9 @@ class Plan:
         lacks for the service level if none is moved, compared with its own vans or, if these are
         not known, the allocated ones), drivers (for the allocated vans), drivers_needed (for the
         needed vans), undelivered (its part of its city's expected late orders, in proportion to
-        those beyond the capacity of its allocated vans), delivery_probability (that the allocated
-        vans carry all orders of the depot), capacity (orders that a van carries on the day, as the
-        fullest shift has them).
+        its orders beyond the capacity of the allocated vans), delivery_probability (that the allocated
+        vans carry all orders of the depot), capacity (orders that a van carries on the day, less if
+        one shift is fuller than the others).
       cities: By city and day: city, target_on, point (the planned total), model_point (the
         model's total), needed, vans (including hired ones, without those off the road; NaN if not
         known), short (needed - vans, at least 0), delivery_probability (that the city's vans
@@ -146,7 +146,7 @@ def make_plan(
 
 
 def _every_day(carried: Mapping[str, np.ndarray]) -> pd.DataFrame:
-    """`Plan.every_day` from each city's paths: 1 if all is carried every day, 0 if not, or NaN."""
+    """`Plan.every_day` from each city's paths: 1 if all orders are carried every day, else 0; or NaN."""
     cities = sorted(carried)
     # Path by path, because days and cities are correlated; a minimum with NaN is NaN.
     all_cities_s = np.minimum.reduce(list(carried.values()))
@@ -209,18 +209,18 @@ class _CityDay:
         return vans.vans_that_suffice(self.vans_s, level)
 
     def chance(self, n_vans: int) -> float:
-        """The probability that so many vans carry all orders."""
+        """The probability that `n_vans` carry all orders."""
         return float((self.vans_s <= n_vans).mean())
 
     def late(self, n_vans: int) -> float:
-        """Expected orders that so many vans leave behind."""
+        """Expected orders that `n_vans` leave behind."""
         left_s = _over_shifts(
             vans.left_behind, self.orders_sr, n_vans, self.city, self.load
         )
         return float(left_s.mean())
 
     def hire_options(self, needed: int, unhired: int) -> dict[str, float]:
-        """What hired vans buy on a day that is short of vans without them; else nothing."""
+        """What hiring can achieve on a day that is short without hired vans; empty for other days."""
         if needed <= unhired:
             return {}
         likely = self.enough(LIKELY)
@@ -259,14 +259,14 @@ def _allocate(
     needed: int,
     has: int | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The vans of each depot on a day: of those that the city needs, and of those that it has.
+    """Divides among a city's depots the vans that it needs on a day, and the vans that it has.
 
     Args:
       case_rs: Orders of each depot, equally likely and smallest first.
       capacity: Orders that a van carries.
       own_r: Vans that each depot owns.
       needed: Vans that the city needs.
-      has: Vans that the city has; None where they are not known: the needed ones.
+      has: Vans that the city has; None if not known; the needed ones are then allocated.
     """
     order = vans.allocation_order(case_rs, capacity)[:needed]
     needed_r = np.bincount(order, minlength=len(case_rs))
@@ -290,7 +290,7 @@ def _plan_city(
     planned_r, model_r = (week[name].to_numpy(float) for name in PARTS)
     level_r = vans.quantile_orders(p10_r, p50_r, p90_r, city.service_level)
     case_rs = vans.cases(p10_r, p50_r, p90_r)
-    # If the vans of any depot are not known, neither are the moves: they cost nothing.
+    # If any depot's vans are not known, it is not known which vans move: moves cost nothing.
     own_r = np.where(week["vans"].isna().any(), np.inf, week["vans"])
     needed_r, allocated_r, alone_r = np.zeros((3, len(week)), int)
     late_r, chance_r, capacity_r = np.zeros((3, len(week)))
@@ -310,7 +310,7 @@ def _plan_city(
         alone = _over_shifts(
             vans.undelivered, case_rs[rows], allocated_r[rows], city, load
         )
-        # Vans that may be moved leave fewer orders behind than depots that are alone.
+        # Scaled to the city's late orders, which are fewer because vans may be moved.
         late_r[rows] = alone * (
             outcome["undelivered"] / max(alone.sum(), vans.TOLERANCE)
         )

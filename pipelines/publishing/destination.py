@@ -46,7 +46,8 @@ class Destination:
     def write(self, path: str, content: bytes | pa.Buffer) -> None:
         """Writes a file; an earlier one is replaced once the new one is complete.
 
-        An object store shows an object once it is sent completely; in a folder, a file is renamed.
+        An object store shows an object only once it is complete; in a folder, the complete file is
+        renamed.
         """
         target = f"{self._root}/{path}"
         if not isinstance(self._system, fs.LocalFileSystem):

@@ -46,7 +46,7 @@ STATEMENTS = {
 
 
 def publish_files(engine: sa.Engine, destination: Destination) -> dict[str, int]:
-    """Brings a destination up to the state of the database.
+    """Brings the files of a destination up to date with the database.
 
     Returns:
       Number of origins written, by dataset.
@@ -70,7 +70,7 @@ def publish_files(engine: sa.Engine, destination: Destination) -> dict[str, int]
                 if published.get(str(origin)) != state:
                     table = _read(connection, dataset, origin, version)
                     if dataset == "forecasts" and str(origin) in published:
-                        # The hours there are from the forecast that is replaced.
+                        # The hours published there belong to the forecast that is replaced.
                         _delete(destination, f"{HOURS}/origin_on={origin}")
                     partition = f"{dataset}/origin_on={origin}"
                     # Readers take origin_on from the path, and must not find it twice.
@@ -110,7 +110,7 @@ def _publish_latest(
             published[HOURS] = state
             written[HOURS] += 1
         else:
-            # The hours there are from another forecast.
+            # The hours published there belong to another forecast.
             _delete(destination, f"{LATEST}/{HOURS}")
 
 

@@ -34,7 +34,7 @@ def publish(run: Run, settings: Settings) -> None:
     """Brings the files up to date, then calls the webhooks if a new forecast is shown.
 
     Safe to repeat: files that are up to date are not written; webhooks are called again. They
-    are called if this run, or the nightly run above it, has made the forecast that is shown.
+    are called if this run, or its nightly run, has made the forecast that is shown.
 
     Raises:
       ConfigError: a setting is invalid.
@@ -72,7 +72,7 @@ def publish(run: Run, settings: Settings) -> None:
     }
     if failures := post(addresses, message):
         raise PublishError(
-            f"The forecast is published, but not all were told. {' '.join(failures)} The next "
-            "attempt tells them again."
+            "The forecast is published, but some webhooks did not get the message. "
+            f"{' '.join(failures)} The next attempt calls all of them again."
         )
     run.metrics["webhooks"] = len(addresses)

@@ -41,8 +41,8 @@ def post(addresses: Sequence[str], message: Mapping[str, Any]) -> list[str]:
     """Posts a message to every address, each up to three times.
 
     Returns:
-      A sentence for each address that did not accept the message. It has the address's number,
-      because the address itself may contain a secret.
+      A sentence for each address that did not accept the message. It gives the address's
+      number, because the address itself may contain a secret.
     """
     failures = []
     for number, address in enumerate(addresses, start=1):

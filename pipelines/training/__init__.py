@@ -1,4 +1,4 @@
-"""Trains, evaluates and promotes models; the JAX runtime they train on.
+"""Trains, evaluates and promotes models, and configures the JAX runtime they train on.
 
 train             trains on the panel, exports, records the challenger
 backtesting       forecasts past days, and scores them with the naive forecasts

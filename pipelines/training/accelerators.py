@@ -25,7 +25,7 @@ print(json.dumps([devices[0].platform, len(devices), kind, requested]))
 
 @dataclass(frozen=True)
 class Devices:
-    """The devices of this process that JAX would train on: platform (`cpu`, `gpu`, `tpu`) and kind.
+    """The devices on which JAX would train in this process: platform (`cpu`, `gpu`, `tpu`) and kind.
 
     `requested` is JAX_PLATFORMS, None if JAX chooses; `log` is the last line that JAX wrote to
     stderr, such as the reason why it does not use a GPU.
@@ -74,14 +74,14 @@ def tpu_files() -> list[Path]:
 
 
 def has_only_tpu_support() -> bool:
-    """Whether the installed packages support no accelerator but a TPU."""
+    """Whether TPUs are the only accelerators that the installed packages support."""
     return installed("libtpu") is not None and not entry_points(group="jax_plugins")
 
 
 def probe(timeout_s: float = TIMEOUT_S) -> Devices:
     """Starts JAX in a subprocess and returns the devices it uses.
 
-    Starting takes seconds, may wait long for a missing TPU, and holds the devices.
+    Starting takes seconds, may wait long for a missing TPU, and occupies the devices.
 
     Raises:
       DeviceError: JAX failed, or did not start in time.

@@ -30,7 +30,7 @@ def forecast_rows(
 ) -> pd.DataFrame:
     """Builds a row for each origin, depot, day ahead and model of `forecasts`.
 
-    Every row also has the point forecast of each model in `comparisons`, in a column of its name.
+    Every row also has the point forecast of each model in `comparisons`, in a column named after it.
 
     Returns:
       depot_id, city, origin_on, target_on, horizon (days ahead), weekday, kind, model, actual,
@@ -91,7 +91,7 @@ def _kinds_of_days(panel: Panel, split: HoldoutSplit) -> np.ndarray:
 def scores_by(rows: pd.DataFrame, segments: Sequence[str]) -> list[dict[str, object]]:
     """Scores each model in each segment, over the days that every model forecast.
 
-    The rows are from `forecast_rows`; a segment is a combination of values of the `SEGMENTS` given.
+    The rows are from `forecast_rows`; a segment is one combination of the values of `segments`.
 
     Returns:
       One row for each segment and model, in order: the segment's values by name, model, and

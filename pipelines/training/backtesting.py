@@ -38,7 +38,8 @@ class Backtest:
     Attributes:
       panel: Panel with the actuals of the holdout.
       forecasts: Forecasts of the models that are scored, `gru` first.
-      comparisons: Not scored: the `baseline` under the network, and `naive`, the seasonal naive.
+      comparisons: Forecasts not scored: `baseline`, the model without its network; `naive`, the
+        seasonal naive.
     """
 
     panel: Panel
@@ -78,8 +79,8 @@ def run_backtest(
 
     Raises:
       NoDataError: the history is too short.
-      TrainingError: the training cannot go on.
-      ArtefactError: NumPy and Flax disagree.
+      TrainingError: a loss is not finite, or no depot has an observed day.
+      ArtefactError: the forecasts of NumPy and of Flax differ.
     """
     from forecaster.model.two_stage_fit import train_model
 
@@ -112,7 +113,7 @@ def evaluation_scores(
 ) -> dict[str, Any]:
     """Scores the evaluation model and the naive forecasts on that model's holdout.
 
-    In `models`, `gru` is the evaluation model, as in the JSON of `harbor backtest`. The champion's
+    The key `gru` is the evaluation model, as in the JSON of `harbor backtest`. The champion's
     evaluation model and an earlier champion are scored, too, if they were not trained on the
     holdout and have the same horizon. `panel_at` returns the panel as known at an origin; by default
     `panel` up to the origin is used.

@@ -22,9 +22,9 @@ from pipelines.store.models import Model
 
 @dataclass(frozen=True)
 class CanaryResult:
-    """The result of a canary: its checks in order; a failed check may have ended it early.
+    """The result of a canary: its checks in order; a failed check may have ended the canary.
 
-    `beside` is the version of the champion compared with; None without a usable champion.
+    `beside` is the version of the champion it was compared with; None without a usable champion.
     """
 
     version: str
@@ -91,6 +91,6 @@ def run_canary(
 
 
 def _forecast(model: Artefact, panel: Panel) -> Forecast:
-    # No warnings of overflow from bad weights: the checks that follow find it.
+    # Overflow from bad weights gives no warnings: the checks that follow find it.
     with np.errstate(all="ignore"):
         return infer.forecast(model, panel)

@@ -65,7 +65,7 @@ def cpu_fingerprint() -> str:
 
 
 def _prepare(folder: Path) -> None:
-    """Creates the folder for this user alone, because cached programs run unchecked."""
+    """Creates the folder, accessible only to this user, because cached programs run unchecked."""
     if (
         folder.exists()
         and (folder.stat().st_mode | folder.parent.stat().st_mode) & 0o22

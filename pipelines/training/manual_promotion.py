@@ -1,4 +1,4 @@
-"""Makes a model the champion by hand, from `harbor models` or the dashboard."""
+"""Makes a model the champion by hand, for `harbor models`."""
 
 from dataclasses import dataclass
 from datetime import date, datetime

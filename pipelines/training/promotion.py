@@ -61,10 +61,10 @@ def promote_if_better(
     unusable, a former champion. A challenger is promoted if all of these hold; a decision is final.
     - It was not trained on older data than the serving model; otherwise it serves hindcasts.
     - Its evaluation model's holdout MAPE is at most the seasonal naive's, to two decimals.
-    - That MAPE is at most `MAX_MAPE_RATIO` times the champion's, and not the same to two decimals.
-      An unusable file of the champion drops both conditions; withdrawn days do not.
+    - That MAPE is at most `MAX_MAPE_RATIO` times the champion's, and differs from it at two decimals.
+      Both conditions are dropped if the champion's file is unusable, not if days are withdrawn.
     - That MAPE is at most `MAX_MAPE_RATIO` times that of the last champion from before the holdout.
-    - Its canary passes. This is the only condition if nothing else can forecast.
+    - Its canary passes. This is the only condition if no other model can forecast.
 
     Args:
       engine: Database the pipelines own.

@@ -76,7 +76,7 @@ def train(
         settings.point,
     )
     scores["network_share"] = result.production.network_share
-    # Without the champions' scores, so that artefacts depend on the data alone.
+    # Without the champions' scores, so that artefacts depend only on data and settings.
     table = {name: scores["models"][name] for name in ("gru", *NAIVE_FORECASTS)}
     evaluation = replace(result.evaluation, backtest=table)
     production = replace(result.production, backtest=table)
@@ -129,7 +129,7 @@ def train_as_worker(
     recipe: "Recipe",
     report: FitReporter,
 ) -> None:
-    """Trains together with process 0, which alone stores and records the model.
+    """Trains together with process 0; only process 0 stores and records the model.
 
     Raises:
       TrainingError: process 0 has other data or another recipe.
@@ -158,7 +158,7 @@ def precompile(
     """
     if not settings.compile_cache_mib:
         raise ConfigError(
-            "HARBOR_COMPILE_CACHE_MIB is 0: what is compiled now would not be kept. Give "
+            "HARBOR_COMPILE_CACHE_MIB is 0, so compiled programs would not be kept. Give "
             "it some MiB, such as 512."
         )
     counting.require_recent_demand(engine, through)

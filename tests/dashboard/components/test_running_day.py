@@ -113,7 +113,7 @@ def test_a_city_on_its_way_is_told_with_the_vans_that_its_pace_takes(
     plan = plan.assign(point=4800.0, vans=9.0, is_decided=False)
     plan = plan_summaries.with_pace(plan, running_day.headings(now, None))
     [told] = running_day.on_the_way(plan, now, None).values()
-    number = r"about (\d+) orders by .* for the planned (\d+)\. At today's pace .*"
+    number = r"about (\d+) orders by .* planned for (\d+)\. At today's pace .*"
     estimate, forecast = map(int, re.fullmatch(number, told).groups())
     # What was heard of is a tenth of the city.
     needed = math.ceil(9 * (1 + round((estimate - forecast) / 4800, 2)))

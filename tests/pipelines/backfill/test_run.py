@@ -73,7 +73,7 @@ def test_a_second_run_changes_nothing_and_says_why(fleet, settings, model):
         backfill(fleet, settings, 12, 5)
     assert str(error.value) == (
         "No origin is due. 8 of 8: already there, with the same model and data. --again "
-        "makes again what is there."
+        "forecasts them again."
     )
     assert stored(fleet) == before
     assert ledger(fleet)[-2][:2] == ("backfill", "skipped")
@@ -117,7 +117,7 @@ def test_a_group_that_fails_does_not_stop_the_others_and_is_tried_again(
     assert f"Forecasting from {days_before(8)}, {days_before(7)} failed: " in said
     assert f"{late}.npz is not there" in said
     assert said.endswith(
-        "What else was due is done; the same command tries the rest again."
+        "All other work is done; the same command tries the rest again."
     )
     assert count(fleet, forecasts, forecasts.c.model_version == early) == 2 * 21
     assert [row[:2] for row in ledger(fleet)] == [
