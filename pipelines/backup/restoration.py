@@ -1,4 +1,4 @@
-"""Checks a backup, then restores it completely or not at all."""
+"""Checks a backup, then restores its artefacts, and its database in one transaction."""
 
 import time
 from dataclasses import dataclass

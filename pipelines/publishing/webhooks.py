@@ -5,7 +5,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
-from http import HTTPStatus
+from http.client import HTTPException, responses
 from typing import Any
 
 import structlog
@@ -71,8 +71,11 @@ def _post_once(address: str, message: Mapping[str, Any]) -> str | None:
         with urllib.request.urlopen(request, timeout=TIMEOUT_S):  # noqa: S310
             return None
     except urllib.error.HTTPError as error:
-        return f"{error.code} {HTTPStatus(error.code).phrase}"
+        return f"{error.code} {responses.get(error.code, '')}".strip()
     except urllib.error.URLError as error:
         return str(getattr(error.reason, "strerror", None) or error.reason)
     except OSError as error:
         return str(error.strerror or error)
+    except HTTPException as error:
+        # Its text may contain the address.
+        return f"no HTTP answer ({type(error).__name__})"

@@ -2,7 +2,9 @@
 
 import json
 import re
+import socketserver
 from datetime import UTC, datetime, timedelta
+from threading import Thread
 
 import pytest
 
@@ -137,6 +139,38 @@ def test_an_address_that_is_none_is_told_by_its_number():
     settings = Settings(publish_webhooks="https://a.example/x ftp://s3cret.example")
     with pytest.raises(ConfigError, match=r"^Address 2 of HARBOR_PUBLISH_WEBHOOKS"):
         webhooks.webhooks_of(settings)
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"), [(520, "520"), (418, "418 I'm a Teapot")]
+)
+def test_a_status_is_a_sentence_and_the_next_address_is_called_whatever_it_is(
+    listener, monkeypatch, status, reason
+):
+    monkeypatch.setattr(webhooks, "PAUSES_S", ())
+    listener.statuses = [status]
+    (failure,) = webhooks.post([listener.url] * 2, {})
+    assert failure.endswith(f"did not accept it: {reason}.")
+    assert len(listener.received) == 2
+
+
+class Mute(socketserver.StreamRequestHandler):
+    """Answers with a line that is not HTTP."""
+
+    def handle(self) -> None:
+        self.wfile.write(b"s3cret\r\n")
+
+
+def test_an_answer_that_is_not_http_is_a_sentence_without_the_address(monkeypatch):
+    monkeypatch.setattr(webhooks, "PAUSES_S", ())
+    with socketserver.TCPServer(("127.0.0.1", 0), Mute) as server:
+        Thread(target=server.handle_request).start()
+        url = f"http://127.0.0.1:{server.server_address[1]}/s3cret"
+        failures = webhooks.post([url, "http://127.0.0.1:s3cret/"], {})
+    assert [each.partition(": ")[2] for each in failures] == [
+        "no HTTP answer (BadStatusLine).",
+        "no HTTP answer (InvalidURL).",
+    ]
 
 
 def test_a_server_that_is_not_there_is_a_sentence(listener, monkeypatch):
