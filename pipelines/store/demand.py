@@ -118,10 +118,11 @@ from demand_changes
 """
 
 COUNT_PARTIAL = """
-select count(*) from partial_days p
-where not exists (
-    select from demand_now n
-    where n.depot_id = p.depot_id and n.service_on = p.service_on)
+select count(*) from partial_days p join depots d using (depot_id)
+where p.service_on >= :frozen
+  and p.service_on < least(:today, (:now at time zone d.timezone)::date)
+  and not exists (select from demand_now n
+                  where n.depot_id = p.depot_id and n.service_on = p.service_on)
 """
 
 # Orders on days on which the depot was known to be closed.
@@ -199,7 +200,7 @@ def recount(
             sa.text(DROP_OLD_CHANGES), {"look_back": look_back_days}
         )
         left_old = left.rowcount
-    partial = connection.scalar(sa.text(COUNT_PARTIAL)) or 0
+    partial = connection.scalar(sa.text(COUNT_PARTIAL), days) or 0
     new, corrected, gone = connection.execute(sa.text(COUNT_CHANGES)).one()
     if new or corrected:
         load_timestamps.block_new_runs(connection)

@@ -369,3 +369,16 @@ def test_a_day_between_two_lost_files_is_not_a_quiet_one(connection, after):
         add_file(connection, found[0], ("A", first, (1, 3)))
     for moment in (*found, *(found[0] + timedelta(days=n) for n in (1, 2, 9))):
         assert gone not in counts_of(connection, now=moment)
+
+
+def test_a_running_day_is_not_counted_as_partial(connection):
+    """Two files are missing, and the next one begins in the running day."""
+    add_depot(connection)
+    hours = tuple(range(24))
+    add_nights(connection, "A", hours=(3, *hours[5:]))
+    running = LAST + timedelta(days=2)
+    now = at(running, time(12))
+    add_file(connection, now, ("A", running, hours[10:12]))
+    assert recount(connection, running, now).partial == 1, "that of LAST"
+    now += timedelta(days=1)
+    assert recount(connection, now.date(), now).partial == 2
