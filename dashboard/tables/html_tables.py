@@ -86,8 +86,7 @@ def table(
       hidden_on_phones: Columns that a phone has no room for.
       links: By column, the address that each cell links to; '' for none.
     """
-    shown = [str(name) for name in result.columns if name != OUTSIDE]
-    texts = {name: column(result[name], name) for name in shown}
+    texts = {str(n): column(result[n], str(n)) for n in result if n != OUTSIDE}
     texts = {name: cells for name, cells in texts.items() if any(cells) or not cells}
     classes = {name: _css_class(result[name], texts[name]) for name in texts}
     first, *rest = texts

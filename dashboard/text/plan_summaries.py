@@ -223,8 +223,7 @@ def moved_vans(depot: str, moves: Sequence[Transfer]) -> str:
 def with_pace(days: pd.DataFrame, running: pd.DataFrame) -> pd.DataFrame:
     """Adds at_pace to `Plan.cities`: the vans needed at the pace of `running_day.headings`.
 
-    Also adds is_enough (whether the vans suffice at that pace; true where they are not known), and
-    is_due (whether they do not suffice and the day is not decided).
+    Also is_enough (the vans suffice for that, or are unknown) and is_due (neither enough nor decided).
     """
     more = running.set_index(["city", "target_on"])["change"].to_dict()
     keys = zip(days["city"], days["target_on"], strict=True)

@@ -13,7 +13,6 @@ from dashboard.components import (
     running_day,
     widgets,
 )
-from dashboard.queries.depot import HISTORY_DAYS
 from dashboard.tables import workbook
 from dashboard.text import formatting, summaries
 
@@ -56,10 +55,10 @@ with st.container(key="by-day-of-fleet"):
         forecast_charts.daily_totals,
         totals,
         f"Orders per day: the last {span}, and {formatting.next_days(own['target_on'].nunique())} as "
-        f"planned. Triangles: holidays and events. Paler: days with missing data. Thin lines: "
+        "planned. Triangles: holidays and events. Paler: days with missing data. Thin lines: "
         "the totals' 80 % bands.",
     )
-    if days_ahead.SPANS[span] == HISTORY_DAYS:
+    if span == "13 months":
         widgets.past_occasions(totals, is_open=True)
     else:
         chosen = st.query_params.to_dict() | {"history": "13 months"}

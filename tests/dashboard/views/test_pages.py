@@ -143,7 +143,7 @@ def test_the_fleet_shows_its_total_and_every_depot_those_with_missing_data_first
     assert first_of(app, "London").startswith("Poplar missing data after")
     assert app.get("download_button")[0].proto.label == "Save as Excel"
     assert "Darker: a depot's busier days" in text
-    assert "Holidays and events" not in text, "of a year"
+    assert 'aria-label="Holidays and events"' not in text, "the list of a year"
     assert 'href="accuracy?period=1"' in text, "yesterday"
     day = formatting.day(seeded.through + timedelta(days=3))
     first, _, month = day.rpartition(" ")  # the month stands once: Tue 1 – Thu 3 Dec
