@@ -5,6 +5,7 @@ from contextlib import nullcontext
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import product
 from pathlib import Path
+from secrets import token_hex
 from types import SimpleNamespace
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -16,13 +17,15 @@ import sqlalchemy as sa
 from forecaster.config import DEFAULT_POINT, PointFor
 from forecaster.inference import artefact
 from forecaster.inference.artefact import Artefact
+from pipelines.cli.night_findings import Finding, check_nights
 from pipelines.demand import counting
 from pipelines.demand.panels import ReadPanels, read_panel, shared_panels
 from pipelines.forecasting import forecast, scoring
 from pipelines.runs.ledger import Run, recorded
-from pipelines.schema import daily_counts, depots, events, orders
+from pipelines.schema import daily_counts, depots, events, files, orders
+from pipelines.settings import Settings
 from pipelines.store import models, order_counts, publications
-from pipelines.store.forecasts import FORECAST_COLUMNS
+from pipelines.store.forecasts import FORECAST_COLUMNS, replace_forecasts
 from pipelines.training import promotion
 from pipelines.training.promotion import PromotionDecision
 from tests.make import make_artefact
@@ -31,6 +34,33 @@ START, DAYS = date(2024, 1, 1), 60
 LAST = START + timedelta(days=DAYS - 1)
 NOW = datetime.combine(LAST + timedelta(days=1), time(), UTC)
 """The end of the last day of a fleet that has been counted."""
+
+
+def query(
+    engine: sa.Engine, statement: str | sa.Executable, **values: Any
+) -> list[sa.Row[Any]]:
+    """Runs a statement in a transaction of its own, and returns its rows, if it has any."""
+    asked = sa.text(statement) if isinstance(statement, str) else statement
+    with engine.begin() as connection:
+        result = connection.execute(asked, values)
+        return list(result) if result.returns_rows else []
+
+
+def scalar(engine: sa.Engine, statement: str | sa.Executable, **values: Any) -> Any:
+    """The first value of the first row of a statement; None without a row."""
+    return next((row[0] for row in query(engine, statement, **values)), None)
+
+
+def count(engine: sa.Engine, table: sa.FromClause, *conditions: Any) -> int:
+    """Number of a table's rows that meet some conditions."""
+    counted = sa.select(sa.func.count()).select_from(table).where(*conditions)
+    return int(scalar(engine, counted))
+
+
+def night_finding(engine: sa.Engine, check: str, settings: Settings) -> Finding:
+    """What doctor finds of a check of the nights."""
+    findings = check_nights(engine, settings)
+    return next(each for each in findings if each.check == check)
 
 
 def add_depot(
@@ -117,6 +147,31 @@ def add_fleet(connection: sa.Connection, n_depots: int = 3, n_days: int = 120) -
             for step in range(n_days)
         ]
         connection.execute(sa.insert(daily_counts), rows)
+
+
+def add_file(connection: sa.Connection, kind: str = "orders", **columns: Any) -> int:
+    """Records a file of one row as loaded, and returns its id; the columns replace its own."""
+    row = {
+        "path": f"{kind}.csv", "sha256": token_hex(), "options_sha256": "", "kind": kind,
+        "size_bytes": 1, "accepted": 1, "unchanged": 0, "rejected": 0, "ignored_columns": [],
+    }  # fmt: skip
+    insert = sa.insert(files).values(row | columns).returning(files.c.file_id)
+    return int(connection.execute(insert).scalar_one())
+
+
+def add_forecast(
+    connection: sa.Connection,
+    depot_id: str,
+    origin: date,
+    version: str,
+    made_at: datetime,
+) -> None:
+    """A live forecast of a depot's next day."""
+    row = (depot_id, origin, origin + timedelta(days=1), version, "", 1.0, 2.0, 3.0, 2.0,
+           "model", True, made_at, None)  # fmt: skip
+    replace_forecasts(
+        connection, origin, version, forecast_table([row]), live=True, run_id=0
+    )
 
 
 def add_counts(

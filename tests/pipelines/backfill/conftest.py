@@ -10,14 +10,9 @@ from pipelines.demand.panels import read_panel
 from pipelines.schema import models as models_table
 from pipelines.store import models
 from tests.make import make_artefact
-from tests.pipelines.make import (
-    START,
-    count_fleet,
-    midnight_after,
-    save_model,
-)
+from tests.pipelines.make import START, count_fleet, midnight_after, query, save_model
 
-DAYS = 120
+DAYS = 75
 LAST = START + timedelta(days=DAYS - 1)
 NOW = midnight_after(LAST + timedelta(days=4))
 
@@ -47,19 +42,10 @@ def stored(engine):
         "scores": "depot_id, origin_on, target_on, model_version, actual, p10, p50, p90, "
         "point, seasonal_naive, median4, is_live",
     }
-    with engine.connect() as connection:
-        return {
-            table: connection.execute(
-                sa.text(f"select {names} from {table} order by 1, 2, 3, 4")
-            ).all()
-            for table, names in columns.items()
-        }
-
-
-def count(engine, table, *conditions):
-    with engine.connect() as connection:
-        statement = sa.select(sa.func.count()).select_from(table).where(*conditions)
-        return connection.scalar(statement)
+    return {
+        table: query(engine, f"select {names} from {table} order by 1, 2, 3, 4")
+        for table, names in columns.items()
+    }
 
 
 @pytest.fixture

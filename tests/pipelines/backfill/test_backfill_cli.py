@@ -9,7 +9,8 @@ import pytest
 from pipelines import backfill as package
 from pipelines.backfill import hindcast
 from pipelines.schema import forecasts, scores
-from tests.pipelines.backfill.conftest import count, days_before
+from tests.pipelines.backfill.conftest import days_before
+from tests.pipelines.make import count
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from pipelines.backfill.decisions import decide
 from pipelines.demand import counting
 from pipelines.schema import (
     depots,
-    files,
     forecast_totals,
     forecasts,
     signal_versions,
@@ -22,11 +21,18 @@ from tests.pipelines.backfill.conftest import (
     LAST,
     NOW,
     backfill,
-    count,
     days_before,
     request,
 )
-from tests.pipelines.make import START, add_event, correct_count
+from tests.pipelines.make import (
+    START,
+    add_event,
+    add_file,
+    add_forecast,
+    correct_count,
+    count,
+    query,
+)
 
 
 def decided(engine, settings, first=6, last=4, **options):
@@ -115,8 +121,7 @@ def test_what_a_pruned_model_has_forecast_is_there_all_the_same(
     add_model(days_before(30))
     new = add_model(days_before(7))
     backfill(fleet, settings, 6, 4)
-    with fleet.begin() as connection:
-        connection.execute(sa.update(forecasts).values(is_live=live))
+    query(fleet, sa.update(forecasts).values(is_live=live))
     prune(new)
     assert codes(decided(fleet, settings, train=True)) == 3 * [code]
 
@@ -169,13 +174,11 @@ def correct_later(engine):
 
 def count_late(engine):
     """A depot whose first count of five days ago comes only now."""
-    with engine.begin() as connection:
-        connection.execute(
-            sa.text(
-                "delete from demand_versions where depot_id = 'A0' and service_on = :day"
-            ),
-            {"day": days_before(5)},
-        )
+    query(
+        engine,
+        "delete from demand_versions where depot_id = 'A0' and service_on = :day",
+        day=days_before(5),
+    )
     counting.rebuild(engine, NOW)
 
 
@@ -189,18 +192,12 @@ def add_signal(engine, **columns):
         "signal": "rain", "city": "Delft", "day_on": LAST, "known_from": date.min,
         "version": 1, "value": 1, "known_at": sa.func.clock_timestamp(), "file_id": 1,
     }  # fmt: skip
-    with engine.begin() as connection:
-        connection.execute(sa.insert(signal_versions).values(**row | columns))
+    query(engine, sa.insert(signal_versions).values(**row | columns))
 
 
 def describe_depots(engine):
     with engine.begin() as connection:
-        connection.execute(
-            sa.insert(files).values(
-                path="depots.csv", sha256="d", options_sha256="o", kind="depots",
-                size_bytes=1, accepted=1, unchanged=0, rejected=0, ignored_columns=[],
-            )
-        )  # fmt: skip
+        add_file(connection, kind="depots")
 
 
 @pytest.mark.parametrize(
@@ -247,13 +244,7 @@ def test_only_origins_that_know_what_arrived_since_are_due_again(
 def test_a_live_forecast_stays_whatever_is_asked_for(fleet, settings, add_model):
     version = add_model(days_before(30))
     with fleet.begin() as connection:
-        connection.execute(
-            sa.insert(forecasts).values(
-                depot_id="A0", origin_on=days_before(5), target_on=days_before(4),
-                model_version=version, p10=1, p50=2, p90=3, point=2, basis="model", is_live=True,
-                made_at=NOW, city="",
-            )
-        )  # fmt: skip
+        add_forecast(connection, "A0", days_before(5), version, NOW)
     origins = decided(fleet, settings, again=True)
     assert codes(origins) == ["missing", "live_forecast", "missing"]
     assert "live forecast, which is never replaced" in origins[1].reason
@@ -261,10 +252,9 @@ def test_a_live_forecast_stays_whatever_is_asked_for(fleet, settings, add_model)
 
 def test_some_depots_or_cities_are_forecast_alone(fleet, settings, add_model):
     add_model(days_before(30))
-    with fleet.begin() as connection:
-        connection.execute(
-            sa.update(depots).where(depots.c.depot_id == "A2").values(city="Ghent")
-        )
+    query(
+        fleet, sa.update(depots).where(depots.c.depot_id == "A2").values(city="Ghent")
+    )
     backfill(fleet, settings, 3, 3)
     assert decided(fleet, settings, depots=("A1",))[0].rows == 7
     assert decided(fleet, settings, cities=("Delft",))[0].rows == 14
@@ -314,22 +304,17 @@ def test_a_part_of_the_fleet_never_becomes_the_newest_forecast(
         assert "newest_day" not in codes(origins)
 
 
-def test_days_that_are_not_known_are_left(fleet, settings, add_model):
-    add_model(days_before(30))
+def test_days_that_are_not_known_are_left_and_nothing_is_trained_for_them(
+    fleet, settings
+):
     before, tomorrow = START - timedelta(days=1), LAST + timedelta(days=1)
     [early] = between(fleet, settings, before, before).origins
     assert f"the data is of {START} to {LAST}" in early.reason
-    origins = between(fleet, settings, LAST, tomorrow).origins
-    assert codes(origins) == ["missing", "no_data"]
-
-
-def test_nothing_is_trained_for_days_after_the_data(fleet, settings):
-    tomorrow = LAST + timedelta(days=1)
     after = between(fleet, settings, tomorrow, tomorrow, train=True)
-    assert (after.train_through, after.due) == (None, [])
+    assert (after.train_through, codes(after.origins)) == (None, ["no_data"])
     partly = between(fleet, settings, LAST, tomorrow, train=True)
     assert partly.train_through == LAST
-    assert [each.origin_on for each in partly.due] == [LAST]
+    assert codes(partly.origins) == ["model_to_train", "no_data"]
 
 
 def test_swapped_days_and_a_year_mistyped_are_refused(fleet, settings):

@@ -12,15 +12,17 @@ from pipelines.nightly import steps
 from pipelines.nightly.run import run_nightly
 from pipelines.nightly.steps import NightlyContext
 from pipelines.runs.ledger import recorded
-from pipelines.schema import forecasts
+from pipelines.schema import forecasts, publications
 from pipelines.store import models
 from pipelines.store.forecasts import replace_forecasts
 from tests.pipelines.backfill.conftest import LAST, backfill, days_before
 from tests.pipelines.make import (
     UTC_ZONE,
+    count,
     forecast_from,
     forecast_table,
     midnight_after,
+    query,
 )
 
 MORNING = midnight_after(LAST)
@@ -52,9 +54,8 @@ def run_a_night(fleet, settings, monkeypatch):
 
 def newest(engine):
     """The forecasts of the last origin, whole."""
-    with engine.connect() as connection:
-        found = sa.select(forecasts).where(forecasts.c.origin_on == LAST)
-        return connection.execute(found.order_by("depot_id", "target_on")).all()
+    found = sa.select(forecasts).where(forecasts.c.origin_on == LAST)
+    return query(engine, found.order_by("depot_id", "target_on"))
 
 
 def test_a_night_within_a_group_keeps_its_live_forecast(
@@ -89,6 +90,8 @@ def test_a_backfill_of_the_newest_origin_makes_hindcasts_that_a_night_replaces(
 def test_a_live_forecast_that_began_earlier_does_not_replace_a_later_one(
     fleet, settings, champion
 ):
+    """Neither in the table nor on the pages."""
+
     def forecast(hours, run=None):
         now = MORNING + timedelta(hours=hours)
         forecast_from(fleet, settings.artefacts, LAST, now, UTC_ZONE, run)
@@ -98,6 +101,7 @@ def test_a_live_forecast_that_began_earlier_does_not_replace_a_later_one(
     with recorded(fleet, "forecast", LAST) as earlier:
         assert forecast(3) == {later}
         assert forecast(2, earlier) == {later}
+    assert count(fleet, publications) == 1
 
 
 def test_a_live_forecast_by_a_clock_that_was_ahead_is_replaced(
@@ -115,8 +119,7 @@ def test_a_backfill_that_writes_while_a_night_does_waits_and_finds_its_forecast(
     """Two open transactions: the second asks only once the first is through."""
     forecast_from(fleet, settings.artefacts, LAST, MORNING, UTC_ZONE)
     made = newest(fleet)
-    with fleet.begin() as connection:
-        connection.execute(sa.delete(forecasts))
+    query(fleet, sa.delete(forecasts))
     written = []
 
     def write(connection, live):

@@ -2,6 +2,7 @@
 
 import random
 from datetime import timedelta
+from unittest.mock import Mock
 
 import pytest
 import sqlalchemy as sa
@@ -17,10 +18,10 @@ from pipelines.store.backfill import BACKFILL_LOCK
 from tests.pipelines.backfill.conftest import (
     NOW,
     backfill,
-    count,
     days_before,
     stored,
 )
+from tests.pipelines.make import count, query
 
 
 @pytest.fixture
@@ -31,9 +32,8 @@ def model(add_model, monkeypatch):
 
 
 def ledger(engine):
-    with engine.connect() as connection:
-        asked = sa.select(runs.c.step, runs.c.state, runs.c.metrics)
-        return connection.execute(asked.order_by(runs.c.run_id)).all()
+    asked = sa.select(runs.c.step, runs.c.state, runs.c.metrics)
+    return query(engine, asked.order_by(runs.c.run_id))
 
 
 def calling(function, after=1):
@@ -167,10 +167,7 @@ def test_a_training_that_fails_leaves_the_other_origins_done(
     fleet, settings, add_model, monkeypatch
 ):
     add_model(days_before(6))
-
-    def broken(*_):
-        raise RuntimeError("nothing gives way")
-
+    broken = Mock(side_effect=RuntimeError("nothing gives way"))
     monkeypatch.setattr(run.train, "train", broken)
     with pytest.raises(
         BackfillError, match=r"RuntimeError: nothing gives way\. This is"
@@ -247,14 +244,12 @@ def test_a_backfill_that_waits_for_the_night_can_be_stopped(fleet, settings, mod
 
 def test_a_backfill_that_lost_its_lock_writes_nothing_more(fleet, settings, model):
     def cut():
-        with fleet.connect() as connection:
-            connection.execute(
-                sa.text(
-                    "select pg_terminate_backend(pid) from pg_locks "
-                    "where locktype = 'advisory' and classid = 0 and objid = :key"
-                ),
-                {"key": BACKFILL_LOCK},
-            )
+        query(
+            fleet,
+            "select pg_terminate_backend(pid) from pg_locks "
+            "where locktype = 'advisory' and classid = 0 and objid = :key",
+            key=BACKFILL_LOCK,
+        )
 
     with pytest.raises(LostRunError, match="lost the database session"):
         backfill(fleet, settings, 12, 5, callbacks=calling(cut, 2))
@@ -270,8 +265,17 @@ def test_two_backfills_at_once_are_one(fleet, settings, model):
         release(other)
 
 
-def test_a_group_is_forecast_whole_whatever_of_it_is_due(fleet, settings, model):
+def test_a_group_is_forecast_whole_whatever_of_it_is_due(
+    fleet, settings, model, monkeypatch
+):
     """So that what is made later has the same numbers as what was made in one go."""
+    forecast, groups = hindcast.forecast_origins, []
+
+    def forecast_and_note(made_with, panel, origins, *others):
+        groups.append(origins)
+        return forecast(made_with, panel, origins, *others)
+
+    monkeypatch.setattr(hindcast, "forecast_origins", forecast_and_note)
     backfill(fleet, settings, 12, 5)
     whole = stored(fleet)
     with fleet.begin() as connection:
@@ -280,4 +284,5 @@ def test_a_group_is_forecast_whole_whatever_of_it_is_due(fleet, settings, model)
                 sa.delete(table).where(table.c.origin_on == days_before(6))
             )
     assert backfill(fleet, settings, 12, 5).n_forecast == 1
+    assert groups[-1] == groups[-2] == [days_before(6), days_before(5)]
     assert stored(fleet) == whole

@@ -13,7 +13,14 @@ from pipelines import backup
 from pipelines.database import migrate, roles
 from pipelines.settings import Settings
 from tests.pipelines.in_process import harbor
-from tests.pipelines.make import LAST, NOW, add_champion, count_fleet, forecast_from
+from tests.pipelines.make import (
+    LAST,
+    NOW,
+    add_champion,
+    count_fleet,
+    forecast_from,
+    query,
+)
 
 
 @dataclass(frozen=True)
@@ -52,8 +59,7 @@ class Fleet:
         settings = self.settings
         forecast_from(self.engine, settings.artefacts, LAST, NOW, ZoneInfo("UTC"))
         asked = "select depot_id, target_on, p10, p50, p90, point from forecasts order by 1, 2"
-        with self.engine.connect() as connection:
-            found = connection.execute(sa.text(asked)).all()
+        found = query(self.engine, asked)
         self.engine.dispose()
         return found
 

@@ -88,7 +88,9 @@ def test_a_sentence_may_have_several_lines(terminal):
     assert terminal.getvalue() == "one\ntwo\n"
 
 
-@pytest.mark.parametrize(("value", "expected"), HOSTILE)
+@pytest.mark.parametrize(
+    ("value", "expected"), [*HOSTILE, pytest.param("a\nb", r"a\nb", id="a line end")]
+)
 def test_so_is_a_line_of_the_log(capsys, value, expected):
     configure_logs()
     structlog.get_logger().warning("file", path=value)

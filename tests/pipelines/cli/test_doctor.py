@@ -1,18 +1,16 @@
 """Findings of `harbor doctor` on late data, odd time zones and a clock that was ahead."""
 
-import json
 from datetime import date, timedelta
 
 import pytest
 import sqlalchemy as sa
 
-from pipelines import schema
 from pipelines.cli import doctor_findings
 from pipelines.settings import Settings
 from pipelines.store import files
 from pipelines.store.depots import far_from_their_city
 from pipelines.store.signal_summaries import SignalSummary
-from tests.pipelines.make import LAST, add_depot, count_fleet
+from tests.pipelines.make import LAST, add_depot, add_file, count_fleet, query
 
 
 @pytest.mark.parametrize(
@@ -78,22 +76,22 @@ def test_events_that_name_no_depot_of_the_fleet_are_told():
     assert doctor_findings.event_findings([]) == []
 
 
-def test_a_past_day_whose_file_never_came_is_named(clean_engine, harbor):
+def test_a_past_day_whose_file_never_came_is_named(
+    clean_engine, database_url, tmp_path
+):
     def past_days():
-        told = json.loads(harbor("doctor", "--json").stdout)
-        [finding] = [each for each in told if each["check"] == "past days"]
-        return finding
+        settings = Settings(home=tmp_path, database_url=database_url)
+        found = {each.check: each for each in doctor_findings._database(settings)}
+        return found["past days"]
 
     count_fleet(clean_engine)
-    assert "all known since" in past_days()["message"]
+    assert "all known since" in past_days().message
     gap = LAST - timedelta(days=3)
-    with clean_engine.begin() as connection:
-        statement = sa.text("delete from demand_versions where service_on = :day")
-        connection.execute(statement, {"day": gap})
+    query(clean_engine, "delete from demand_versions where service_on = :day", day=gap)
     finding = past_days()
-    assert finding["ok"], "it may stay unknown"
-    assert f"no orders are known for {gap} (2 depots)" in finding["message"]
-    assert "'harbor ingest'" in finding["message"]
+    assert finding.ok, "it may stay unknown"
+    assert f"no orders are known for {gap} (2 depots)" in finding.message
+    assert "'harbor ingest'" in finding.message
 
 
 def test_a_depot_whose_zone_is_far_from_the_rest_of_its_city_is_named(connection):
@@ -115,13 +113,7 @@ def test_a_file_that_a_clock_which_was_ahead_has_loaded_is_named_until_it_is_wit
     def found():
         return doctor_findings.clock_findings(files.loaded_ahead(connection))
 
-    row = {
-        "path": "noon.csv", "sha256": "1", "options_sha256": "", "kind": "daily",
-        "size_bytes": 1, "accepted": 1, "unchanged": 0, "rejected": 0,
-        "ignored_columns": [],
-    }  # fmt: skip
-    add = sa.insert(schema.files).values(row).returning(schema.files.c.file_id)
-    file_id = connection.scalar(add)
+    file_id = add_file(connection, path="noon.csv")
     assert found() == []
     a_day_later = "update files set loaded_at = loaded_at + interval '1 day'"
     connection.execute(sa.text(a_day_later))

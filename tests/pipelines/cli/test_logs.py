@@ -11,7 +11,7 @@ import sqlalchemy as sa
 import structlog
 
 from forecaster.errors import NoDataError
-from pipelines.cli.logs import LibraryHandler, configure_logs, format_event
+from pipelines.cli.logs import LibraryHandler, configure_logs
 from pipelines.runs.ledger import recorded
 
 
@@ -85,11 +85,6 @@ def test_a_line_says_when_what_and_of_which_run(clean_engine, capsys):
         # The command itself says why, once.
         "[info ] failed run_id=1 step=nightly took_seconds=SECONDS",
     ]
-
-
-def test_a_value_neither_breaks_its_line_nor_reaches_the_terminal():
-    line = format_event({"event": "file", "path": "a\n\x1b[31mb\u202e.csv"})
-    assert line.isprintable()
 
 
 def test_what_json_does_not_know_is_written_as_words(lines):

@@ -12,7 +12,7 @@ from forecaster.inference import infer
 from pipelines import schema
 from tests.pipelines import in_process
 from tests.pipelines.backup.conftest import LAST
-from tests.pipelines.make import add_champion, count_fleet
+from tests.pipelines.make import add_champion, count, count_fleet, query, scalar
 
 
 def harbor(*words):
@@ -56,7 +56,7 @@ def test_the_forecast_as_csv_has_the_rows_of_the_json_answer(fleet):
     assert rows == [{name: str(value) for name, value in row.items()} for row in answer]
 
 
-def test_csv_and_json_at_once_is_wrong_usage(fleet):
+def test_csv_and_json_at_once_is_wrong_usage():
     assert in_process.harbor("forecast", "--csv", "--json").returncode == 2
 
 
@@ -66,8 +66,7 @@ def test_a_planners_number_is_printed_with_the_models(fleet, clean_engine):
     override = {name: first[name] for name in ("depot_id", "origin_on", "target_on")}
     override |= {"model_version": first["model_version"], "point": first["point"]}
     override |= {"orders": 9990.0, "reason": "A fair", "made_by": "Ann"}
-    with clean_engine.begin() as connection:
-        connection.execute(sa.insert(schema.overrides).values(override))
+    query(clean_engine, sa.insert(schema.overrides).values(override))
     planned, *rest = json.loads(harbor("forecast", "--json"))
     assert (planned["planned"], planned["point"]) == (9990.0, first["point"])
     assert rest == others
@@ -78,27 +77,20 @@ def test_a_forecast_whose_session_ended_while_it_was_computed_is_not_stored(
     fleet, clean_engine, monkeypatch
 ):
     compute = infer.forecast
-    with clean_engine.connect() as connection:
-        began_at = connection.scalar(sa.text("select clock_timestamp()"))
+    began_at = scalar(clean_engine, "select clock_timestamp()")
 
     def compute_meanwhile(*inputs):
-        with clean_engine.connect() as connection:
-            connection.execute(
-                sa.text(
-                    "select pg_terminate_backend(pid, 10000) from pg_stat_activity "
-                    "where datname = current_database() and backend_start >= :began_at "
-                    "and pid <> pg_backend_pid()"
-                ),
-                {"began_at": began_at},
-            )
+        query(
+            clean_engine,
+            "select pg_terminate_backend(pid, 10000) from pg_stat_activity "
+            "where datname = current_database() and backend_start >= :began_at "
+            "and pid <> pg_backend_pid()",
+            began_at=began_at,
+        )
         return compute(*inputs)
 
     monkeypatch.setattr(infer, "forecast", compute_meanwhile)
     done = in_process.harbor("forecast")
     assert done.returncode == 1
     assert "lost the database session that held its lock" in done.stderr
-    with clean_engine.connect() as connection:
-        stored = connection.scalar(
-            sa.select(sa.func.count()).select_from(schema.forecasts)
-        )
-    assert stored == 0
+    assert count(clean_engine, schema.forecasts) == 0

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import sqlalchemy as sa
@@ -14,6 +15,7 @@ from pipelines.schema import files, runs
 from tests.pipelines.faults import faults
 from tests.pipelines.faults.test_faults import fill_inbox
 from tests.pipelines.in_process import harbor
+from tests.pipelines.make import count, scalar
 from tests.ports import free_port
 
 pytestmark = pytest.mark.db
@@ -30,9 +32,8 @@ def test_ctrl_c_in_a_load_says_what_was_kept(clean_engine, database_url, tmp_pat
     assert status == 130, output
     assert "harbor: Stopped. Files before the current one are kept" in output
     assert "Traceback" not in output
-    with clean_engine.connect() as connection:
-        assert connection.scalar(sa.select(sa.func.count()).select_from(files)) == 1
-        assert connection.scalar(sa.select(runs.c.state)) == "failed"
+    assert count(clean_engine, files) == 1
+    assert scalar(clean_engine, sa.select(runs.c.state)) == "failed"
     assert harbor(*load, HARBOR_DATABASE_URL=database_url).returncode == 0
 
 
@@ -49,10 +50,7 @@ def test_ctrl_c_in_a_load_says_what_was_kept(clean_engine, database_url, tmp_pat
 def test_ctrl_c_elsewhere_says_what_was_kept(
     command, work, message, engine, database_url, monkeypatch, tmp_path
 ):
-    def interrupt(*_args, **_options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(work, interrupt)
+    monkeypatch.setattr(work, Mock(side_effect=KeyboardInterrupt))
     places = {"HARBOR_DATABASE_URL": database_url, "HARBOR_HOME": str(tmp_path)}
     done = harbor(*command.split(), **places)
     assert (done.returncode, done.stderr) == (130, f"harbor: {message}\n")

@@ -183,18 +183,6 @@ def test_a_cluster_that_cannot_be_used_says_why(home, spoil, told):
         pass
 
 
-@as_root
-def test_as_root_in_a_private_folder_it_lives_where_its_account_can_enter(home):
-    home.parent.chmod(0o700)
-    with embedded.running(home) as url:
-        where = cluster.locate(home).directory
-        assert answers(url)
-        assert where.is_relative_to(binaries.SYSTEM_HOME)
-        assert where.stat().st_uid != 0
-    assert stat.S_IMODE(home.parent.stat().st_mode) == 0o700
-    shutil.rmtree(where)
-
-
 def rows(url):
     with psycopg.connect(url) as link:
         return [row[0] for row in link.execute("select name from kept order by name")]
@@ -276,7 +264,10 @@ class TestOutsideOfItsHome:
         with embedded.running(home) as url:
             keep(url, "before")
         self.directory = cluster.locate(home).directory
+        # Its account can enter there, and nobody else may enter the private folder.
         assert self.directory.is_relative_to(binaries.SYSTEM_HOME)
+        assert self.directory.stat().st_uid != 0
+        assert stat.S_IMODE(home.parent.stat().st_mode) == 0o700
         yield
         shutil.rmtree(self.directory, ignore_errors=True)
 

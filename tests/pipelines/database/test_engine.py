@@ -15,6 +15,7 @@ from pipelines.database import migrate, schema_version
 from pipelines.database.engine import connect
 from pipelines.settings import Settings
 from tests.pipelines.faults.faults import cluster_of
+from tests.pipelines.make import query, scalar
 
 pytestmark = pytest.mark.db
 
@@ -81,8 +82,7 @@ def test_a_server_that_does_not_answer_is_waited_for(database_url, engine, tmp_p
 
     with capture_logs() as logs:
         found = connect(database_url.replace(sockets, str(away)), 60, wait)
-    with found.connect() as connection:
-        assert connection.scalar(sa.text("select 1")) == 1
+    assert scalar(found, "select 1") == 1
     found.dispose()
     assert len(waits) == 3
     assert [line["waiting_s"] for line in logs] == [60, 58, 56]
@@ -104,16 +104,14 @@ def test_a_newer_schema_is_named_by_doctor_and_not_upgraded(
     settings = Settings(home=tmp_path, database_url=database_url)
     set_to = sa.text("update alembic_version set version_num = :revision")
     now = schema_version.status(engine).revision
-    with engine.begin() as connection:
-        connection.execute(set_to, {"revision": "9999"})
+    query(engine, set_to, revision="9999")
     try:
         (finding,) = doctor_findings._database(settings)
         with pytest.raises(DatabaseError, match=r"older program.*newer release"):
             migrate.upgrade(engine)
         assert schema_version.status(engine).revision == "9999"
     finally:
-        with engine.begin() as connection:
-            connection.execute(set_to, {"revision": now})
+        query(engine, set_to, revision=now)
     assert not finding.ok
     assert re.search("older program.*newer release", finding.message)
 

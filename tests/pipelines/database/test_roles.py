@@ -16,6 +16,7 @@ from pipelines.database.roles import DASHBOARD, WRITER
 from pipelines.schema import metadata
 from pipelines.settings import Settings
 from tests.pipelines.database.test_engine import cluster_of
+from tests.pipelines.make import query, scalar
 
 EVERY = [table.name for table in metadata.sorted_tables]
 OVERRIDE_FUNCTION = "add_overrides(jsonb, text, text)"
@@ -68,35 +69,26 @@ def test_the_writer_changes_rows_of_every_table_of_the_pipelines(as_role):
         connection.rollback()
 
 
-@pytest.mark.parametrize("role", [WRITER, DASHBOARD])
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "create table mine (a int)",
-        "create schema mine",
-        "create role mine",
-        "alter role harbor createdb",
-        "select * from pg_authid",
-        "copy (select 1) to program 'true'",
-        "copy (select 1) to '/tmp/of-a-test'",
-        "update alembic_version set version_num = '0001'",
-        f"alter function {OVERRIDE_FUNCTION} owner to current_user",
-    ],
+OF_OWNERS = (
+    "create table mine (a int)",
+    "create schema mine",
+    "create role mine",
+    "alter role harbor createdb",
+    "select * from pg_authid",
+    "copy (select 1) to program 'true'",
+    "copy (select 1) to '/tmp/of-a-test'",
+    "update alembic_version set version_num = '0001'",
+    f"alter function {OVERRIDE_FUNCTION} owner to current_user",
 )
-def test_neither_role_can_do_what_owners_and_superusers_can(as_role, role, statement):
-    with as_role(role) as connection:
-        refused(connection, statement)
+OF_TABLES = ("drop table {}", "truncate {}", "alter table {} add column mine int")
 
 
 @pytest.mark.parametrize("role", [WRITER, DASHBOARD])
-@pytest.mark.parametrize(
-    "statement",
-    ["drop table {}", "truncate {}", "alter table {} add column mine int"],
-)
-def test_neither_role_can_alter_a_table(as_role, role, statement):
+def test_neither_role_can_do_what_owners_and_superusers_can(as_role, role):
+    of_tables = [each.format(table) for each in OF_TABLES for table in EVERY]
     with as_role(role) as connection:
-        for table in EVERY:
-            refused(connection, statement.format(table))
+        for statement in (*OF_OWNERS, *of_tables):
+            refused(connection, statement)
 
 
 def test_the_writer_cannot_change_what_planners_write(as_role):
@@ -113,28 +105,20 @@ def test_the_writer_cannot_change_what_planners_write(as_role):
             refused(connection, statement)
 
 
-def test_the_reader_cannot_write(as_role):
+def test_the_reader_can_neither_write_nor_fill_the_disk_nor_take_locks(as_role):
+    writing = ("delete from {}", "insert into {} default values")
     with as_role(DASHBOARD) as connection:
-        for table in EVERY:
-            for statement in ("delete from {}", "insert into {} default values"):
-                refused(connection, statement.format(table))
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "create temporary table mine (a int)",
-        "select lo_create(0)",
-        "select lo_from_bytea(0, 'x')",
-        "select pg_advisory_lock(1)",
-        "select pg_try_advisory_xact_lock_shared(1, 1)",
-        "select pg_advisory_unlock_all()",
-        "set temp_file_limit = -1",
-    ],
-)
-def test_the_reader_can_neither_fill_the_disk_nor_take_locks(as_role, statement):
-    with as_role(DASHBOARD) as connection:
-        refused(connection, statement)
+        for statement in (
+            *(each.format(table) for each in writing for table in EVERY),
+            "create temporary table mine (a int)",
+            "select lo_create(0)",
+            "select lo_from_bytea(0, 'x')",
+            "select pg_advisory_lock(1)",
+            "select pg_try_advisory_xact_lock_shared(1, 1)",
+            "select pg_advisory_unlock_all()",
+            "set temp_file_limit = -1",
+        ):
+            refused(connection, statement)
 
 
 @pytest.mark.parametrize(
@@ -166,8 +150,7 @@ def test_the_reader_has_a_connection_limit(database_url, engine):
             opened.extend(psycopg.connect(url) for _ in range(60))
         assert len(opened) == 30
         assert opened[0].execute("show temp_file_limit").fetchone() == ("2GB",)
-        with engine.connect() as connection:
-            assert connection.scalar(sa.text("select 1")) == 1
+        assert scalar(engine, "select 1") == 1
     finally:
         for link in opened:
             link.close()
@@ -225,8 +208,7 @@ def test_excess_privileges_are_revoked(engine, as_role):
 @pytest.mark.parametrize("what", ["all tables in schema public", "score_totals"])
 def test_a_role_without_grants_in_this_database_is_not_set(what, engine, as_role):
     """Roles are of the whole cluster: another database's are no use to this one."""
-    with engine.begin() as connection:
-        connection.execute(sa.text(f"revoke all on {what} from {WRITER}"))
+    query(engine, f"revoke all on {what} from {WRITER}")
     owner = engine.url.username
     with as_role(WRITER) as connection:
         assert connection.scalar(sa.text("select current_user")) == owner

@@ -9,6 +9,7 @@ from pipelines.database.engine import connect
 from pipelines.runs.ledger import recorded
 from tests.contract.test_cli import commands
 from tests.pipelines.in_process import harbor
+from tests.pipelines.make import query
 from tests.ports import free_port
 
 # What a command needs besides its options, to come as far as the database.
@@ -84,8 +85,7 @@ def test_a_mistake_of_the_program_is_not_said_to_be_one_of_the_database(
 
     with pytest.raises(ProgrammingError, match="nothing"):
         in_a_run()
-    with made.begin() as connection:
-        connection.execute(sa.text("alter table depots drop column vans"))
+    query(made, "alter table depots drop column vans")
     with pytest.raises(DatabaseError, match=r"vans.*set HARBOR_HOME to a new folder"):
         in_a_run()
     made.dispose()

@@ -62,24 +62,6 @@ def test_days_on_which_clocks_change_keep_their_hours(
     assert sum(counted.values()) == 4
 
 
-def test_a_silent_day_of_a_file_is_not_observed_and_one_depots_silence_is_zero(
-    connection,
-):
-    for depot_id in ("A", "B"):
-        add_depot(connection, depot_id)
-    add_depot(connection, "C", city="Ghent")
-    add_orders(connection, "A", "2024-03-01T10:00", "2024-03-03T10:00")
-    add_orders(connection, "B", "2024-03-01T10:00")
-    add_orders(connection, "C", "2024-03-02T10:00", file_id=2)
-    assert demand(connection) == [
-        ("A", "2024-03-01", 1),
-        ("A", "2024-03-03", 1),
-        ("B", "2024-03-01", 1),
-        ("B", "2024-03-03", 0),
-        ("C", "2024-03-02", 1),
-    ]
-
-
 def test_what_a_clock_a_day_ahead_has_counted_is_not_observed_until_the_day_is_over(
     connection,
 ):
@@ -98,23 +80,23 @@ def test_what_a_clock_a_day_ahead_has_counted_is_not_observed_until_the_day_is_o
     assert demand(connection) == [*known, ("A", "2024-12-30", 2)]
 
 
-def test_a_depot_has_no_zeros_before_its_first_day_or_after_its_last(connection):
+@pytest.mark.parametrize(
+    ("columns", "ordered_on", "expected"),
+    [
+        ({"closed_on": date(2024, 3, 4)}, 2, {2: 1, 3: 0}),
+        ({"opened_on": date(2024, 3, 2)}, 4, {2: 0, 3: 0, 4: 1, 5: 0}),
+    ],
+    ids=["from its first order until it closes", "from the day it opened"],
+)
+def test_a_depot_has_zeros_between_its_first_day_and_its_last(
+    connection, columns, ordered_on, expected
+):
     add_depot(connection, "A")
-    add_depot(connection, "B", closed_on=date(2024, 3, 4))
-    days = [f"2024-03-0{day}T10:00" for day in range(1, 7)]
-    add_orders(connection, "A", *days)
-    add_orders(connection, "B", "2024-03-02T10:00")
-    of_b = [row[1:] for row in demand(connection) if row[0] == "B"]
-    assert of_b == [("2024-03-02", 1), ("2024-03-03", 0)]
-
-
-def test_a_depot_that_opened_has_zeros_from_that_day_on(connection):
-    add_depot(connection, "A")
-    add_depot(connection, "B", opened_on=date(2024, 3, 2))
-    add_orders(connection, "A", *(f"2024-03-0{day}T10:00" for day in range(1, 5)))
-    add_orders(connection, "B", "2024-03-04T10:00")
-    of_b = [row[1:] for row in demand(connection) if row[0] == "B"]
-    assert of_b == [("2024-03-02", 0), ("2024-03-03", 0), ("2024-03-04", 1)]
+    add_depot(connection, "B", **columns)
+    add_orders(connection, "A", *(f"2024-03-0{day}T10:00" for day in range(1, 6)))
+    add_orders(connection, "B", f"2024-03-0{ordered_on}T10:00")
+    of_b = {day: orders for depot, day, orders in demand(connection) if depot == "B"}
+    assert of_b == {f"2024-03-0{day}": orders for day, orders in expected.items()}
 
 
 def test_a_count_made_elsewhere_outranks_orders_and_may_be_unknown(connection):

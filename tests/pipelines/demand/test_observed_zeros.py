@@ -162,6 +162,11 @@ CASES = [
         id="history in one file",
     ),
     pytest.param(
+        [whole(BUSY_CITY, 0, 20, [(depot, TUESDAY) for depot in CITY]), {"E": {TUESDAY: 1}}],
+        TUESDAY, NEVER,
+        id="history in one file without a day, of which another partner has orders",
+    ),
+    pytest.param(
         [whole({depot: n}, 0, 20, [("A", TUESDAY)]) for depot, n in CITY.items()],
         TUESDAY, 0,
         id="history in one file a depot, of few orders",

@@ -22,6 +22,8 @@ from tests.pipelines.make import (
     add_event,
     correct_count,
     count_fleet,
+    query,
+    scalar,
 )
 
 ZONE = ZoneInfo("UTC")
@@ -132,8 +134,7 @@ def test_a_depot_committed_while_a_panel_is_read_is_in_it_whole_or_not_at_all(
 
 def test_counts_of_a_depot_that_is_not_laid_out_are_left_out(fleet):
     """For instance if the depot's row was deleted by hand, and its counts were not."""
-    with fleet.begin() as connection:
-        connection.execute(sa.delete(depots).where(depots.c.depot_id == "A1"))
+    query(fleet, sa.delete(depots).where(depots.c.depot_id == "A1"))
     for panel in (
         read_panel(fleet, LAST),
         PanelsAsKnown(fleet, LAST, ZONE).at(LAST),
@@ -148,12 +149,10 @@ def test_reading_a_panel_writes_nothing(fleet):
     panel = read_panel(reader, LAST)
     new_year = panel.calendar.active_gtk[0, panel.step(date(2024, 1, 1))]
     assert new_year.any()
-    with fleet.begin() as connection:
-        connection.execute(sa.delete(public_holidays))
+    query(fleet, sa.delete(public_holidays))
     read_panel(fleet, LAST)
     PanelsAsKnown(fleet, LAST, ZONE).at(LAST)
-    with fleet.connect() as connection:
-        assert connection.scalar(sa.select(sa.func.count(public_holidays.c.name))) == 0
+    assert scalar(fleet, sa.select(sa.func.count(public_holidays.c.name))) == 0
 
 
 def test_a_holiday_that_the_library_lists_no_longer_goes(fleet):
@@ -166,11 +165,10 @@ def test_a_holiday_that_the_library_lists_no_longer_goes(fleet):
             row = {"country": country, "subdivision": "", "day_on": day, "name": "X"}
             connection.execute(sa.insert(public_holidays), row)
     counting.rebuild(fleet, morning_after(LAST))
-    with fleet.connect() as connection:
-        stored = {
-            (row.country, row.day_on): row.name
-            for row in connection.execute(sa.select(public_holidays))
-        }
+    stored = {
+        (row.country, row.day_on): row.name
+        for row in query(fleet, sa.select(public_holidays))
+    }
     assert ("NL", other) not in stored
     assert stored["NL", king] == "As it was called"
     # Holidays before the demand, and of a country without a depot, are left alone.

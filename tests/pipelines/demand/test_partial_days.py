@@ -1,15 +1,15 @@
 """The first hours of a day, loaded before it was over, do not count as the whole day."""
 
 from datetime import UTC, date, datetime, time, timedelta
-from secrets import token_hex
 from zoneinfo import ZoneInfo
 
 import pytest
 import sqlalchemy as sa
 
-from pipelines.schema import files, orders
+from pipelines.schema import orders
 from pipelines.store import order_counts
 from pipelines.store.demand import recount
+from tests.pipelines import make
 from tests.pipelines.ingest.ingesting import load_one, write
 from tests.pipelines.ingest.test_partial_counts import EAST, age_files, demand, load_now
 from tests.pipelines.make import add_depot
@@ -28,13 +28,7 @@ def at(day, hour):
 
 def add_file(connection, loaded_at, *parts):
     """Adds a file loaded at a time; its parts are (depot, day, hours of orders)."""
-    row = {
-        "path": str(loaded_at), "sha256": token_hex(), "options_sha256": "",
-        "kind": "orders", "size_bytes": 1, "accepted": 1, "unchanged": 0, "rejected": 0,
-        "ignored_columns": [], "loaded_at": loaded_at,
-    }  # fmt: skip
-    insert = sa.insert(files).values(row).returning(files.c.file_id)
-    file_id = connection.scalar(insert)
+    file_id = make.add_file(connection, loaded_at=loaded_at)
     rows = [
         {
             "order_id": f"{depot}-{day}-{hour}-{file_id}",
@@ -249,8 +243,6 @@ def test_a_file_of_a_day_that_is_not_over_counts_once_a_later_one_has_come(
     assert demand(clean_engine, later) == {"E": 2}
     age_files(clean_engine, days=2)
     with clean_engine.begin() as connection:
-        two_days = "update orders set ordered_local = ordered_local - interval '2 days'"
-        connection.execute(sa.text(two_days))
         connection.execute(sa.text("delete from demand_versions"))
         order_counts.mark_all(connection)
     assert demand(clean_engine) == {"E": 2}
@@ -273,8 +265,6 @@ def test_the_orders_of_a_day_count_once_another_file_repeats_them_after_it(
     load_now(clean_engine, first)
     age_files(clean_engine, days=2)
     with clean_engine.begin() as connection:
-        two_days = "update orders set ordered_local = ordered_local - interval '2 days'"
-        connection.execute(sa.text(two_days))
         order_counts.mark_all(connection)
     # The same bytes show no more than was known before the day was over.
     assert load_now(clean_engine, first).state == "unchanged"

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 from datetime import UTC, date, datetime, timedelta
-from uuid import uuid4
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -16,7 +15,7 @@ from pipelines.demand import counting
 from pipelines.demand.panels import shared_panels
 from pipelines.forecasting import hours
 from pipelines.runs.ledger import recorded
-from pipelines.schema import depots, files
+from pipelines.schema import depots
 from pipelines.store import order_counts
 from tests.pipelines.make import (
     DAYS,
@@ -24,8 +23,10 @@ from tests.pipelines.make import (
     START,
     add_champion,
     add_depot,
+    add_file,
     count_fleet,
     forecast_from,
+    query,
 )
 
 TODAY = LAST + timedelta(days=1)
@@ -37,25 +38,16 @@ RATE = 12 * np.exp(-((CLOCK - 9) ** 2) / 8) + 4 * np.exp(-((CLOCK - 17) ** 2) / 
 COPY = "copy orders (order_id, depot_id, ordered_local, utc_offset_minutes, file_id) from stdin"
 
 
-def add_file(connection, source="default", loaded_at=NOW):
-    row = {
-        "path": source, "sha256": str(uuid4()), "options_sha256": "", "kind": "orders",
-        "source": source, "size_bytes": 1, "accepted": 1, "unchanged": 0, "rejected": 0,
-        "ignored_columns": [], "loaded_at": loaded_at,
-    }  # fmt: skip
-    return connection.scalar(sa.insert(files).values(row).returning(files.c.file_id))
-
-
-def add_orders(connection, file_id, depot, day, by_hour, offset=None):
-    """So many orders in each hour of a local day."""
+def add_orders(connection, file_id, depot, by_day, offset=None):
+    """So many orders of a depot in each hour of some local days."""
     driver = connection.connection.driver_connection
     with driver.cursor().copy(COPY) as copy:
-        for hour, orders in enumerate(by_hour):
-            for number in range(orders):
-                moment = f"{day} {hour:02d}:{number * 59 // orders:02d}"
-                copy.write_row(
-                    (f"{depot} {moment} {number}", depot, moment, offset, file_id)
-                )
+        for day, by_hour in by_day.items():
+            for hour, orders in enumerate(by_hour):
+                for number in range(orders):
+                    moment = f"{day} {hour:02d}:{number * 59 // orders:02d}"
+                    order_id = f"{depot} {moment} {number}"
+                    copy.write_row((order_id, depot, moment, offset, file_id))
     order_counts.mark_all(connection)
 
 
@@ -66,11 +58,11 @@ def fleet(clean_engine, tmp_path):
     with clean_engine.begin() as connection:
         for depot, city in (("A", "Delft"), ("B", "Delft"), ("C", "Leiden")):
             add_depot(connection, depot, city=city)
-        file_id = add_file(connection)
+        file_id = add_file(connection, loaded_at=NOW)
+        days = [START + timedelta(days=step) for step in range(DAYS)]
         for depot in "ABC":
-            for step in range(DAYS):
-                day = START + timedelta(days=step)
-                add_orders(connection, file_id, depot, day, rng.poisson(RATE))
+            by_day = {day: rng.poisson(RATE) for day in days}
+            add_orders(connection, file_id, depot, by_day)
     counting.rebuild(clean_engine, NOW)
     add_champion(clean_engine, LAST, tmp_path / "artefacts")
     forecast_from(clean_engine, tmp_path / "artefacts", LAST, NOW, AMSTERDAM)
@@ -92,9 +84,9 @@ def today_so_far(engine, now=NOON):
 
 def add_today(engine, by_hour, depots="ABC", source="default", loaded_at=NOON):
     with engine.begin() as connection:
-        file_id = add_file(connection, source, loaded_at)
+        file_id = add_file(connection, source=source, loaded_at=loaded_at)
         for depot in depots:
-            add_orders(connection, file_id, depot, TODAY, by_hour)
+            add_orders(connection, file_id, depot, {TODAY: by_hour})
     counting.rebuild(engine, loaded_at)
 
 
@@ -103,12 +95,12 @@ def test_orders_are_counted_by_the_hour_of_the_depots_clock(clean_engine):
     spring, autumn = date(2026, 3, 29), date(2026, 10, 25)
     with clean_engine.begin() as connection:
         add_depot(connection, "A")
-        first, second = add_file(connection), add_file(connection, "other")
-        add_orders(connection, first, "A", START, [0] * 7 + [3] + [0] * 15 + [1])
-        add_orders(connection, second, "A", START, [0] * 8 + [2])
+        first, second = add_file(connection), add_file(connection, source="other")
+        add_orders(connection, first, "A", {START: [0] * 7 + [3] + [0] * 15 + [1]})
+        add_orders(connection, second, "A", {START: [0] * 8 + [2]})
         # 01:00 UTC is 03:00 in spring; 00:00 and 01:00 UTC are both 02:00 in autumn.
-        add_orders(connection, first, "A", spring, [0, 2], offset=0)
-        add_orders(connection, first, "A", autumn, [1, 1, 1], offset=0)
+        by_day = {spring: [0, 2], autumn: [1, 1, 1]}
+        add_orders(connection, first, "A", by_day, offset=0)
     counting.rebuild(clean_engine, datetime(2026, 11, 1, tzinfo=UTC))
     with clean_engine.connect() as connection:
         days = [START, spring, autumn]
@@ -154,9 +146,8 @@ def test_an_hour_that_comes_twice_has_the_share_of_both_and_one_that_is_skipped_
     fleet,
 ):
     """What is usual by then, and the orders of shifts, count the same hours as the forecast."""
-    with fleet.begin() as connection:
-        to_sydney = sa.update(depots).where(depots.c.depot_id == "A")
-        connection.execute(to_sydney.values(timezone="Australia/Sydney"))
+    to_sydney = sa.update(depots).where(depots.c.depot_id == "A")
+    query(fleet, to_sydney.values(timezone="Australia/Sydney"))
     panel = shared_panels(fleet, LAST, AMSTERDAM)().with_newest_counts(LAST)
     # Sydney's clocks go back on the Sunday 7 April 2024, Amsterdam's forward on 31 March.
     days = [date(2024, 3, 31), date(2024, 4, 7), date(2024, 4, 14)]
@@ -190,8 +181,7 @@ def test_a_fleet_of_daily_counts_has_no_hours(clean_engine, harbor, tmp_path):
 
 def test_the_running_day_is_estimated_and_never_counts(fleet):
     assert today_so_far(fleet).empty
-    with fleet.connect() as connection:
-        before = connection.execute(sa.text("select * from demand_versions")).all()
+    before = query(fleet, "select * from demand_versions")
     add_today(fleet, [round(1.5 * rate) for rate in RATE[:12]])
     cities = today_so_far(fleet)
     assert list(cities.index) == ["", "Delft", "Leiden"]
@@ -200,8 +190,7 @@ def test_the_running_day_is_estimated_and_never_counts(fleet):
     assert delft["usual_share"] == pytest.approx(RATE[:12].sum() / RATE.sum(), abs=0.04)
     assert delft["forecast"] < delft["estimate"] < 1.6 * delft["forecast"]
     assert delft["orders_so_far"] <= delft["p10"] < delft["estimate"] < delft["p90"]
-    with fleet.connect() as connection:
-        after = connection.execute(sa.text("select * from demand_versions")).all()
+    after = query(fleet, "select * from demand_versions")
     assert after == before
 
 
@@ -215,8 +204,9 @@ def test_a_feed_that_is_late_within_the_day_counts_until_its_newest_order(fleet)
 
 def test_of_a_source_that_has_not_spoken_today_nothing_is_said(fleet):
     with fleet.begin() as connection:
-        other = add_file(connection, "partner", NOW - timedelta(days=1))
-        add_orders(connection, other, "C", LAST, [0, 1])
+        a_day_ago = NOW - timedelta(days=1)
+        other = add_file(connection, source="partner", loaded_at=a_day_ago)
+        add_orders(connection, other, "C", {LAST: [0, 1]})
     add_today(fleet, [round(rate) for rate in RATE[:10]], depots="A")
     cities = today_so_far(fleet)
     assert "Leiden" not in cities.index
@@ -229,8 +219,8 @@ def test_orders_of_another_day_in_todays_file_are_not_of_today(fleet):
     before = today_so_far(fleet)
     with fleet.begin() as connection:
         file_id = add_file(connection, loaded_at=NOON)
-        add_orders(connection, file_id, "A", TODAY + timedelta(days=1), [5] * 24)
-        add_orders(connection, file_id, "A", LAST - timedelta(days=3), [0, 0, 5])
+        tomorrow, earlier = TODAY + timedelta(days=1), LAST - timedelta(days=3)
+        add_orders(connection, file_id, "A", {tomorrow: [5] * 24, earlier: [0, 0, 5]})
     counting.rebuild(fleet, NOON)
     assert today_so_far(fleet)["orders_so_far"].equals(before["orders_so_far"])
 

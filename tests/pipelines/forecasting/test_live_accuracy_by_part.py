@@ -12,7 +12,6 @@ import pytest
 import sqlalchemy as sa
 
 from forecaster.config import DEFAULT_POINT
-from pipelines.cli.night_findings import check_nights
 from pipelines.demand import counting
 from pipelines.demand.panels import shared_panels
 from pipelines.forecasting import forecast, live_accuracy
@@ -30,7 +29,9 @@ from tests.pipelines.make import (
     add_depot,
     count_fleet,
     forecast_from,
+    night_finding,
     publish,
+    query,
     record_model,
 )
 
@@ -120,9 +121,9 @@ def test_doctor_tells_of_the_alarm(clean_engine):
         write(connection, [row_of("A", day, 1, **values) for day in range(3)])
     for least_days, is_ok in ((3, False), (4, True)):
         settings = Settings(alert_days_worse_than_naive=least_days)
-        found = {each.check: each for each in check_nights(clean_engine, settings)}
-        assert found["accuracy"].ok is is_ok
-        assert ("3 days in a row" in found["accuracy"].message) is not is_ok
+        found = night_finding(clean_engine, "accuracy", settings)
+        assert found.ok is is_ok
+        assert ("3 days in a row" in found.message) is not is_ok
 
 
 def plain(rows):
@@ -179,15 +180,17 @@ def add_scores(engine, depot, n_days, missed, live=True):
         write(connection, rows)
 
 
-def test_a_forecast_by_command_records_late_feeds_as_a_night_does(served):
+@pytest.fixture
+def late(served):
+    """The same fleet, and the feed of A1 is late."""
     engine, folder, _ = served
-    of_last_day = demand_versions.c.service_on == LAST
-    with engine.begin() as connection:
-        connection.execute(
-            sa.delete(demand_versions).where(
-                of_last_day, demand_versions.c.depot_id == "A1"
-            )
-        )
+    of_day = demand_versions.c.service_on == LAST, demand_versions.c.depot_id == "A1"
+    query(engine, sa.delete(demand_versions).where(*of_day))
+    return engine, folder
+
+
+def test_a_forecast_by_command_records_late_feeds_as_a_night_does(late):
+    engine, folder = late
     with recorded(engine, "forecast") as run:
         forecast_from(engine, folder, LAST, NOW, UTC_ZONE, run)
     assert (run.metrics["late_depots"], run.metrics["late_cities"]) == (1, {"Delft": 1})
@@ -198,14 +201,9 @@ def test_a_forecast_by_command_records_late_feeds_as_a_night_does(served):
     assert "late_depots" not in run.metrics
 
 
-def test_a_feed_that_comes_once_the_night_has_read_is_late_in_its_forecast(served):
+def test_a_feed_that_comes_once_the_night_has_read_is_late_in_its_forecast(late):
     """What runs after it must know that the forecast lacks these orders."""
-    engine, folder, _ = served
-    of_a1 = sa.and_(
-        demand_versions.c.service_on == LAST, demand_versions.c.depot_id == "A1"
-    )
-    with engine.begin() as connection:
-        connection.execute(sa.delete(demand_versions).where(of_a1))
+    engine, folder = late
 
     def stored():
         query = sa.select(forecasts.c.depot_id, forecasts.c.p90, forecasts.c.point)

@@ -22,6 +22,7 @@ from tests.pipelines.make import (
     add_champion,
     count_fleet,
     forecast_from,
+    scalar,
     score_known_days,
 )
 
@@ -65,9 +66,8 @@ def test_a_forecast_is_stored_with_the_point_of_the_setting(
     expected = infer.forecast(made, read_panel(engine, ORIGIN), point=point)
     said = stored_points(engine, ORIGIN)
     np.testing.assert_allclose(said, expected.point_dh.ravel(), rtol=1e-6)
-    with engine.connect() as connection:
-        same = sa.select(sa.func.bool_and(forecasts.c.point == forecasts.c.p50))
-        assert connection.scalar(same) is (point == "median")
+    same = sa.select(sa.func.bool_and(forecasts.c.point == forecasts.c.p50))
+    assert scalar(engine, same) is (point == "median")
 
 
 def test_scored_is_the_point(served, tmp_path):

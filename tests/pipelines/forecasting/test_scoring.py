@@ -3,6 +3,7 @@
 import random
 import statistics
 from datetime import date, timedelta
+from unittest.mock import Mock
 
 import pytest
 import sqlalchemy as sa
@@ -39,6 +40,7 @@ from tests.pipelines.make import (
     correct_count,
     forecast_table,
     publish,
+    query,
     record_model,
     score_known_days,
 )
@@ -134,8 +136,7 @@ def test_scores_around_whose_origin_the_counts_were_withdrawn_go(
     fleet, withdrawn, left
 ):
     assert scored(fleet) == EVERY
-    with fleet.begin() as connection:
-        connection.execute(sa.delete(daily_counts).where(withdrawn))
+    query(fleet, sa.delete(daily_counts).where(withdrawn))
     counting.rebuild(fleet, NOW + timedelta(hours=1))
     day = counting.default_origin(fleet)
     panels = PanelsAsKnown.through_newest(fleet, day, UTC_ZONE)
@@ -145,11 +146,8 @@ def test_scores_around_whose_origin_the_counts_were_withdrawn_go(
 
 
 def test_a_forecast_of_a_closed_day_that_was_open_is_a_miss(fleet):
-    with fleet.begin() as connection:
-        of_a_day = sa.update(forecasts).where(forecasts.c.target_on == AHEAD[0])
-        connection.execute(
-            of_a_day.values(basis="closed", p10=0, p50=0, p90=0, point=0)
-        )
+    of_a_day = sa.update(forecasts).where(forecasts.c.target_on == AHEAD[0])
+    query(fleet, of_a_day.values(basis="closed", p10=0, p50=0, p90=0, point=0))
     assert scored(fleet) == EVERY
 
 
@@ -195,20 +193,26 @@ def test_scores_that_are_right_stay_as_they_were_written(fleet):
     again, first = after["A0", AHEAD[2]], before["A0", AHEAD[2]]
     assert again["actual"] == first["actual"] + 5
     assert again["seasonal_naive"] == first["seasonal_naive"]
+    # A count that turns out not to be known takes its score away.
+    with fleet.begin() as connection:
+        correct_count(connection, "A0", AHEAD[2], None)
+    assert counting.rebuild(fleet, NOW + timedelta(days=2)).corrected == 1
+    score_known_days(fleet)
+    assert scored_rows(fleet).keys() == EVERY - {("A0", AHEAD[2])}
 
 
-def test_the_naive_forecasts_are_those_of_a_loop_over_the_days(fleet):
-    with fleet.connect() as connection:
-        counts = {
-            (row.depot_id, row.service_on): row.orders
-            for row in connection.execute(sa.select(daily_counts))
-        }
+def test_actuals_and_naive_forecasts_are_those_of_a_loop_over_the_days(fleet):
+    counts = {
+        (row.depot_id, row.service_on): row.orders
+        for row in query(fleet, sa.select(daily_counts))
+    }
     score_known_days(fleet)
     rows = scored_rows(fleet)
     assert len(rows) == len(EVERY)
     for (depot, day), row in rows.items():
         earlier = (counts.get((depot, day - timedelta(7 * ago))) for ago in range(1, 5))
         weeks = [orders for orders in earlier if orders is not None]
+        assert row["actual"] == counts[depot, day]
         assert row["seasonal_naive"] == weeks[0]
         assert row["median4"] == statistics.median(weeks)
 
@@ -243,9 +247,8 @@ def forecast_again(engine, p90, *, live=True, model="v"):
 
 def test_scores_of_a_day_go_with_its_counts_before_the_next_night_scores(fleet):
     assert scored(fleet) == EVERY
-    with fleet.begin() as connection:
-        of_day = daily_counts.c.service_on == AHEAD[3]
-        connection.execute(sa.delete(daily_counts).where(of_day))
+    of_day = daily_counts.c.service_on == AHEAD[3]
+    query(fleet, sa.delete(daily_counts).where(of_day))
     counting.rebuild(fleet, NOW)
     period = accuracy.Period(100)
     with fleet.connect() as connection:
@@ -292,10 +295,7 @@ def test_only_what_changed_is_due(fleet, tmp_path):
 
 def test_an_interrupted_scoring_is_begun_again(fleet, monkeypatch):
     marked = due(fleet)
-
-    def stopped(*_):
-        raise KeyboardInterrupt
-
+    stopped = Mock(side_effect=KeyboardInterrupt)
     with monkeypatch.context() as patched:
         patched.setattr("pipelines.store.forecasts.score_origin", stopped)
         with pytest.raises(KeyboardInterrupt):

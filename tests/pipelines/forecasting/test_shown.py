@@ -34,6 +34,7 @@ from tests.pipelines.make import (
     count_fleet,
     forecast_from,
     judge,
+    query,
     save_model,
     score_known_days,
 )
@@ -107,11 +108,10 @@ class Fleet:
         return {row["segment"]: row["days"] for row in rows}
 
     def prune(self, name):
-        with self.engine.begin() as connection:
-            by_version = models.c.version == self.versions[name]
-            connection.execute(
-                sa.update(models).where(by_version).values(pruned_at=self.now)
-            )
+        by_version = models.c.version == self.versions[name]
+        query(
+            self.engine, sa.update(models).where(by_version).values(pruned_at=self.now)
+        )
 
 
 def make_fleet(engine: sa.Engine, home: Path) -> Fleet:
@@ -285,21 +285,6 @@ def test_history_that_is_run_late_is_shown_and_not_live(fleet):
     assert fleet.shown() == (LAST, fleet.versions["A"])
     fleet.load(LAST + timedelta(days=1))
     assert fleet.scored() == {}
-
-
-def test_a_forecast_that_was_begun_earlier_is_not_shown_instead_of_a_later_one(fleet):
-    fleet.add_model("A", days_before(1))
-    fleet.promote("A")
-    with recorded(fleet.engine, "forecast", LAST) as slow:
-        fleet.forecast()
-        version = forecast_from(
-            fleet.engine, fleet.settings.artefacts, LAST, fleet.now,
-            fleet.settings.zone, slow,
-        )  # fmt: skip
-        with fleet.engine.connect() as connection:
-            statement = sa.text("select count(*) from publications")
-            assert connection.scalar(statement) == 1
-    assert version == fleet.versions["A"]
 
 
 def test_a_night_trains_anew_under_other_settings(fleet, monkeypatch):

@@ -12,6 +12,7 @@ from pyarrow import parquet as pq
 
 from pipelines.ingest.load import FileOptions, FileReport, IngestReport, ingest
 from pipelines.settings import Settings
+from tests.pipelines.make import query
 
 TODAY = date(2026, 6, 1)
 # Test files are tiny, and every row of one may be rejected.
@@ -67,13 +68,6 @@ def data(engine: sa.Engine) -> dict[str, list[tuple[Any, ...]]]:
     """Rows of all tables that files are loaded into."""
     names = ("orders", "daily_counts", "depots", "events", "signal_versions")
     return {name: rows(engine, name) for name in names}
-
-
-def query(engine: sa.Engine, statement: str, **values: Any) -> list[tuple[Any, ...]]:
-    """Runs a statement, and returns its rows, if it has any."""
-    with engine.begin() as connection:
-        result = connection.execute(sa.text(statement), values)
-        return [tuple(row) for row in result] if result.returns_rows else []
 
 
 def quarantined(engine: sa.Engine) -> list[tuple[Any, ...]]:

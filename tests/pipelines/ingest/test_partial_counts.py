@@ -21,10 +21,11 @@ def load_now(engine, path, **options):
 
 
 def age_files(engine, days=1):
-    """Moves every load, and every count, some days back."""
+    """Moves every load, every count and every order some days back."""
     for statement in (
         "update files set loaded_at = loaded_at - make_interval(days => :days)",
         "update daily_counts set service_on = service_on - cast(:days as integer)",
+        "update orders set ordered_local = ordered_local - make_interval(days => :days)",
     ):
         query(engine, statement, days=days)
 

@@ -110,12 +110,6 @@ def test_a_column_that_is_no_order_id_is_refused(load, clean_engine):
     assert vars(forced.counts) == {"accepted": 7, "unchanged": 1_993, "rejected": 0}
 
 
-def test_rows_that_are_there_already_are_not_taken_for_repeated_ones(load):
-    load("a.csv", orders("A"))
-    again = load("b.csv", orders("A", 101))
-    assert (again.state, again.counts.unchanged) == ("loaded", 100)
-
-
 def test_rows_out_of_quarantine_go_to_the_namespace_of_their_file(load, clean_engine):
     load("north.csv", [*orders("A", 3), "4,A,soon"])
     settings = SETTINGS.model_copy(update={"sources": SOURCES})

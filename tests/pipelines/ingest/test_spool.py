@@ -8,6 +8,7 @@ import tempfile
 import threading
 import zipfile
 from base64 import b64encode
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -53,7 +54,9 @@ def web():
             return
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
+    # How often it looks whether it shall end.
+    serve = partial(server.serve_forever, poll_interval=0.02)
+    thread = threading.Thread(target=serve)
     thread.start()
     server.files, server.lengths, server.seen = files, lengths, seen
     server.url = f"127.0.0.1:{server.server_port}"

@@ -8,11 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from forecaster.errors import BadInputError, NoDataError, NothingToDoError
-from pipelines import pruning
 from pipelines.demand import counting
 from pipelines.ingest.load import FileOptions, replay
 from pipelines.ingest.load.withdrawal import withdraw
-from pipelines.settings import Settings
 from pipelines.store import files as files_store
 from tests.conftest import empty_tables
 from tests.pipelines.ingest.ingesting import (
@@ -166,22 +164,6 @@ def test_a_described_depot_stays(clean_engine, tmp_path):
     withdraw(clean_engine, [file_id_of(clean_engine, f"{name}.csv") for name in "abc"])
     assert [row[0] for row in rows(clean_engine, "depots")] == ["A"]
     assert rows(clean_engine, "orders") == []
-
-
-def test_frozen_days_stay_and_nothing_dropped_comes_back(clean_engine, tmp_path):
-    texts = {
-        "a.csv": ORDERS + "1,A,2026-01-05T10:00\n2,A,2026-05-20T10:00\n",
-        "b.csv": ORDERS + "1,A,2026-01-05T11:00\n2,A,2026-05-21T10:00\n",
-    }
-    load_all(clean_engine, tmp_path, texts)
-    before = counted(clean_engine)
-    kept = Settings(keep_orders_days=60, timezone="Europe/Brussels")
-    pruning.drop_old_orders(clean_engine, kept, NOW)
-    withdraw(clean_engine, [file_id_of(clean_engine, "b.csv")])
-    assert [row[0] for row in rows(clean_engine, "orders")] == ["2"]
-    after = counted(clean_engine)
-    assert before["A", "2026-01-05"] == after["A", "2026-01-05"] == 1
-    assert after["A", "2026-05-20"] == 1
 
 
 values = st.dictionaries(

@@ -22,6 +22,7 @@ from pipelines.monitoring.server import (
 from pipelines.monitoring.watcher import SLOW_EVERY, Watcher, take_snapshot
 from pipelines.settings import Settings
 from pipelines.store.accuracy import Period
+from tests.pipelines.make import query
 from tests.pipelines.monitoring.monitored import (
     FORECAST,
     NOBODY,
@@ -144,8 +145,7 @@ def test_what_is_slow_is_read_now_and_then(clean_engine, watcher, monitor_state)
     for n in range(3):
         watcher.watch_once(NOW + n * SLOW_EVERY / 2)
         values.append(plain(scraped(monitor_state), "rows_quarantined"))
-        with clean_engine.begin() as connection:
-            connection.execute(sa.delete(schema.quarantine))
+        query(clean_engine, sa.delete(schema.quarantine))
     assert values[0] == values[1] > 0
     assert values[2] == 0
 
@@ -173,8 +173,7 @@ def test_another_schema_is_a_deployment_in_progress(
     try:
         monitor_state.snapshot = take_snapshot(reader_engine, settings, NOW)
     finally:
-        with clean_engine.begin() as connection:
-            connection.execute(statement, {"version": right})
+        query(clean_engine, statement, version=right)
     assert "older program" in monitor_state.snapshot.not_ready_reason
     assert plain(scraped(monitor_state), "deployment_in_progress") == 1
     assert plain(scraped(monitor_state), "schema_current") == 0

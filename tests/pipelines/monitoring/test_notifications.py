@@ -59,29 +59,6 @@ def test_what_is_due(done, failed, last_was_failure, expected):
     assert (due and due.key) == expected
 
 
-def test_a_second_failure_of_a_night_is_told_where_it_is_news():
-    def key_of(failed, done=None):
-        return due_notification(done, failed, last_was_failure=True).key
-
-    first = key_of(night(4, error="The disk is full."))
-    again = night(5, error="The disk is full.")
-    assert key_of(again) == first
-    # An older night that is caught up with meanwhile changes nothing.
-    assert key_of(again, night(3, DAY - timedelta(days=1))) == first
-    # It fails of something else; or as before, after it had worked.
-    other = key_of(night(6, error="There is no model."))
-    assert other != first
-    assert key_of(night(8, error="The disk is full."), night(7)) not in {first, other}
-
-
-def test_a_sentence_says_which_night_and_what():
-    failed = night(4, error="The disk is full. Make room.")
-    assert due_notification(None, failed, last_was_failure=False).message == (
-        "The night of 2026-06-09 failed (run 4, 2026-06-10 05:00 UTC): The disk is full. "
-        "Make room."
-    )
-
-
 @pytest.fixture
 def notify(listener):
     """Settings with one webhook, whose path is a secret."""
@@ -100,21 +77,26 @@ def add_night(engine, state, origin=DAY, error=None):
 def test_each_failure_and_each_recovery_is_sent_once(clean_engine, listener, notify):
     notifier = Notifier(channels_of(notify))
 
-    def messages_after(state, error=None):
-        add_night(clean_engine, state, error=error)
+    def messages_after(state, error=None, origin=DAY):
+        add_night(clean_engine, state, origin, error)
         before = len(listener.received)
         for minute in range(3):
             notifier.check(clean_engine, NOW + timedelta(minutes=minute))
         return [sent.body["message"] for sent in listener.received[before:]]
 
-    (first,) = messages_after("failed", "The disk is full.")
-    assert first.endswith("The disk is full.")
-    assert messages_after("failed", "The disk is full.") == []
+    (first,) = messages_after("failed", "The disk is full. Make room.")
+    assert first == (
+        "The night of 2026-06-09 failed (run 1, 2026-06-10 05:00 UTC): The disk is full. "
+        "Make room."
+    )
+    assert messages_after("failed", "The disk is full. Make room.") == []
+    # An older night that is caught up with meanwhile changes nothing.
+    assert messages_after("done", origin=DAY - timedelta(days=1)) == []
     assert len(messages_after("failed", "There is no model.")) == 1
     (works,) = messages_after("done")
     assert works.startswith("Nightly runs succeed again: 2026-06-09")
     assert messages_after("done") == []
-    assert len(messages_after("failed", "The disk is full.")) == 1
+    assert len(messages_after("failed", "The disk is full. Make room.")) == 1
     assert [sent.body["type"] for sent in listener.received] == [
         "failure", "failure", "success", "failure",
     ]  # fmt: skip

@@ -1,11 +1,11 @@
 """With a champion and complete data, the night makes a forecast whichever step fails."""
 
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 import sqlalchemy as sa
 
-from pipelines.cli.night_findings import check_nights
 from pipelines.demand import public_holidays
 from pipelines.demand.panels import read_panel
 from pipelines.monitoring.notifications import due_notification
@@ -18,7 +18,7 @@ from pipelines.settings import Settings
 from pipelines.store.monitoring import newest_night
 from pipelines.training import train as train_module
 from tests.pipelines.faults.victim import invent_training
-from tests.pipelines.make import LAST, NOW, correct_count
+from tests.pipelines.make import LAST, NOW, correct_count, count, night_finding
 
 NEEDED = {"forecast"}
 OTHERS = [name for name in STEPS if name not in NEEDED]
@@ -59,11 +59,7 @@ def states(engine):
 
 
 def live_rows(engine):
-    with engine.connect() as connection:
-        query = sa.select(sa.func.count()).where(
-            forecasts.c.origin_on == LAST, forecasts.c.is_live
-        )
-        return connection.scalar(query)
+    return count(engine, forecasts, forecasts.c.origin_on == LAST, forecasts.c.is_live)
 
 
 def test_the_forecast_needs_no_step_but_itself():
@@ -95,10 +91,7 @@ def test_a_night_that_only_fails_to_publish_is_done_and_says_so(fleet, night, fa
         "nightly": "done", steps.PUBLISH: "failed",
     }  # fmt: skip
     assert live_rows(fleet) == 2 * 7
-    settings = night().settings
-    (finding,) = [
-        each for each in check_nights(fleet, settings) if each.check == "last night"
-    ]
+    finding = night_finding(fleet, "last night", night().settings)
     assert not finding.ok
     assert "done, but: " in finding.message
     with fleet.connect() as connection:
@@ -109,11 +102,9 @@ def test_a_night_that_only_fails_to_publish_is_done_and_says_so(fleet, night, fa
 
 
 def test_the_forecast_is_made_without_any_other_step(fleet, night, monkeypatch):
-    def work(*_):
-        raise OSError("broken")
-
+    broken = Mock(side_effect=OSError("broken"))
     for name in OTHERS:
-        monkeypatch.setitem(steps.STEPS, name, replace(STEPS[name], work=work))
+        monkeypatch.setitem(steps.STEPS, name, replace(STEPS[name], work=broken))
     with pytest.raises(NightlyError) as told:
         run_nightly(night())
     assert live_rows(fleet) == 2 * 7
@@ -149,10 +140,7 @@ def test_a_night_killed_twice_while_it_trained_forecasts_without_a_training(
     """
     whole = train_module.train
 
-    def killed(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(train_module, "train", killed)
+    monkeypatch.setattr(train_module, "train", Mock(side_effect=KeyboardInterrupt))
     with monkeypatch.context() as dying:
         if not says_so:
             dying.setattr(ledger.runs, "end_run", lambda *_: None)
@@ -178,9 +166,7 @@ def test_a_night_killed_twice_while_it_trained_forecasts_without_a_training(
 def test_holidays_that_cannot_be_looked_up_do_not_cost_the_counts(
     fleet, night, monkeypatch
 ):
-    def broken(*_, **__):
-        raise KeyError("a calendar")
-
+    broken = Mock(side_effect=KeyError("a calendar"))
     monkeypatch.setattr(public_holidays, "holidays_of", broken)
     with fleet.begin() as connection:
         correct_count(connection, "A0", LAST, 9_999)

@@ -10,7 +10,6 @@ import structlog
 from forecaster.errors import NoModelError, NothingToDoError
 from pipelines import pruning
 from pipelines.cli.logs import configure_logs
-from pipelines.cli.night_findings import check_nights
 from pipelines.demand import counting, feed_freshness
 from pipelines.forecasting import forecast
 from pipelines.monitoring.notifications import due_notification
@@ -31,7 +30,10 @@ from tests.pipelines.make import (
     add_depot,
     add_fleet,
     add_orders,
+    night_finding,
+    query,
     record_model,
+    scalar,
 )
 
 
@@ -83,15 +85,13 @@ def states(engine):
 
 def last_night(engine, night):
     """What doctor says of the last night."""
-    findings = check_nights(engine, night().settings)
-    return next(each for each in findings if each.check == "last night")
+    return night_finding(engine, "last night", night().settings)
 
 
 def set_clock_back(engine, ahead):
     """The runs so far were recorded by a clock that was ahead."""
-    with engine.begin() as connection:
-        times = {name: runs.c[name] + ahead for name in ("started_at", "finished_at")}
-        connection.execute(sa.update(runs).values(**times))
+    times = {name: runs.c[name] + ahead for name in ("started_at", "finished_at")}
+    query(engine, sa.update(runs).values(**times))
 
 
 @pytest.mark.parametrize("origin", [LAST, None], ids=["given", "the data's last"])
@@ -206,8 +206,7 @@ def test_orders_of_the_running_day_are_no_news(fleet, night, light):
     with pytest.raises(NothingToDoError, match="nothing has come in"):
         run_nightly(night())
     assert light.count("forecast") == 1
-    with fleet.connect() as connection:
-        assert connection.scalar(sa.text("select count(*) from orders")) == 4
+    assert scalar(fleet, "select count(*) from orders") == 4
 
 
 @pytest.mark.parametrize(
@@ -217,23 +216,19 @@ def test_a_night_that_broke_off_after_training_trains_again_only_on_newer_data(
     fleet, night, light, monkeypatch, is_corrected, trainings
 ):
     with monkeypatch.context() as broken:
-        broken.setattr(promotion, "promote_if_better", _power_cut)
+        power_cut = Mock(side_effect=KeyboardInterrupt)
+        broken.setattr(promotion, "promote_if_better", power_cut)
         with pytest.raises(KeyboardInterrupt):
             run_nightly(night())
     assert light == ["train"]
     if is_corrected:
-        with fleet.begin() as connection:
-            connection.execute(sa.update(daily_counts).values(orders=5))
+        query(fleet, sa.update(daily_counts).values(orders=5))
     done = run_nightly(night())
     assert light == ["train"] * trainings + ["forecast"]
     newest = f"v{trainings}"
     assert done["steps"]["train"]["model"] == newest
     with fleet.connect() as connection:
         assert model_store.champion(connection)["version"] == newest
-
-
-def _power_cut(*_, **__):
-    raise KeyboardInterrupt
 
 
 @pytest.fixture
@@ -248,12 +243,10 @@ def logged():
 def test_of_two_failed_steps_the_night_leads_with_the_one_that_costs_the_forecast(
     fleet, night, monkeypatch
 ):
-    def no_room(*_):
-        raise RuntimeError("a folder that nobody may touch")
-
-    def no_model(*_):
-        raise NoModelError("No champion has been promoted. Train one.")
-
+    no_room = Mock(side_effect=RuntimeError("a folder that nobody may touch"))
+    no_model = Mock(
+        side_effect=NoModelError("No champion has been promoted. Train one.")
+    )
     monkeypatch.setattr(pruning, "prune_artefacts", no_room)
     monkeypatch.setattr(forecast, "forecast_from", no_model)
     with pytest.raises(NightlyError) as raised:
@@ -270,12 +263,12 @@ def test_of_two_failed_steps_the_night_leads_with_the_one_that_costs_the_forecas
     assert "The step 'prune' failed, too: RuntimeError: a folder that nobody" in rest
 
     # The traceback of an unexpected error is stored for 'harbor runs show'.
-    with fleet.connect() as connection:
-        [(step, fields)] = connection.execute(
-            sa.select(runs.c.step, run_lines.c.fields)
-            .join(runs, runs.c.run_id == run_lines.c.run_id)
-            .where(run_lines.c.event == "traceback")
-        ).all()
+    [(step, fields)] = query(
+        fleet,
+        sa.select(runs.c.step, run_lines.c.fields)
+        .join(runs, runs.c.run_id == run_lines.c.run_id)
+        .where(run_lines.c.event == "traceback"),
+    )
     assert step == "prune"
     traceback = "".join(fields["lines"])
     assert "in prune\n" in traceback
@@ -312,8 +305,7 @@ def test_a_late_feed_is_told_by_city(fleet, missing, late):
 @pytest.mark.parametrize("table", ["order_counts", "daily_counts"])
 def test_orders_that_have_come_in_part_are_not_said_to_be_missing(fleet, table):
     of_day = daily_counts.c.service_on == LAST
-    with fleet.begin() as connection:
-        connection.execute(sa.delete(daily_counts).where(of_day))
+    query(fleet, sa.delete(daily_counts).where(of_day))
     counting.rebuild(fleet, NOW)
     columns = "depot_id, service_on, orders, file_id"
     values = f"'A0', '{LAST}', 3, 1"
@@ -339,11 +331,14 @@ def test_the_night_of_a_late_feed_forecasts_and_says_so(fleet, night, light):
     done = run_nightly(night(day))
     assert light == ["train", "forecast"]
     assert done["steps"]["forecast"]["late_depots"] == 2
-    with fleet.connect() as connection:
-        counts = connection.scalar(
-            sa.select(runs.c.metrics).where(runs.c.step == "nightly")
-        )
+    counts = scalar(fleet, sa.select(runs.c.metrics).where(runs.c.step == "nightly"))
     assert counts["late_depots"] == 2
+
+    # A night that finds nothing to do hides nothing of the one before.
+    with pytest.raises(NothingToDoError):
+        run_nightly(night(day))
+    assert not last_night(fleet, night).ok
+    assert "without the day's orders of 2 depots" in last_night(fleet, night).message
 
     file = night().settings.inbox / "late.csv"
     file.write_text(f"depot_id,date,orders\nA0,{day},7\nA1,{day},9\n")
@@ -364,15 +359,6 @@ def test_a_file_that_the_night_refuses_is_told_by_the_night_and_by_doctor(fleet,
     assert not last_night(fleet, night).ok
     assert "1 file of the inbox was refused" in last_night(fleet, night).message
     assert f"harbor runs show {done['run_id']}" in last_night(fleet, night).message
-
-
-@pytest.mark.usefixtures("light")
-def test_a_night_that_finds_nothing_to_do_hides_nothing_of_the_one_before(fleet, night):
-    run_nightly(night(LAST + timedelta(days=1)))
-    with pytest.raises(NothingToDoError):
-        run_nightly(night(LAST + timedelta(days=1)))
-    assert not last_night(fleet, night).ok
-    assert "without the day's orders of 2 depots" in last_night(fleet, night).message
 
 
 @pytest.mark.usefixtures("light")

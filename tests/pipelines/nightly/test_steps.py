@@ -1,42 +1,37 @@
 """A night from counts to scored forecasts, on a small fleet and a real database."""
 
 from datetime import UTC, date, datetime, timedelta
+from unittest.mock import Mock
 from zoneinfo import ZoneInfo
 
 import pytest
 import sqlalchemy as sa
 
-from forecaster.errors import ArtefactError, NoDataError, NoModelError, NothingToDoError
+from forecaster.errors import NoDataError, NoModelError, NothingToDoError
 from forecaster.inference import infer
-from pipelines import backfill
 from pipelines.demand import counting, panels
 from pipelines.forecasting import forecast
 from pipelines.nightly.run import NIGHTLY_LOCK, NightlyError, run_nightly
 from pipelines.nightly.steps import NightlyContext
 from pipelines.schema import (
-    daily_counts,
     forecast_totals,
     forecasts,
     models,
     runs,
-    scores,
 )
 from pipelines.store import models as model_store
-from tests.pipelines.backfill.conftest import count
 from tests.pipelines.faults.victim import invent_training
 from tests.pipelines.make import (
     START,
     UTC_ZONE,
     add_fleet,
-    correct_count,
+    count,
     forecast_from,
     judge,
     midnight_after,
-    record_model,
-    score_known_days,
 )
 
-DAYS = 120
+DAYS = 90
 LAST = START + timedelta(days=DAYS - 1)
 AFTER_THE_NIGHT = midnight_after(LAST)
 
@@ -119,7 +114,7 @@ def forecasts_made(monkeypatch):
 
 
 @pytest.mark.usefixtures("quick")
-def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
+def test_the_whole_night_and_what_repeats_it(
     fleet, settings, histories, forecasts_made
 ):
     """One long test, because its training takes most of the time."""
@@ -169,10 +164,6 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
     assert inference["inference_seconds"] > 0
     assert inference["inference_host_memory_peak_bytes"] > 50 * 2**20
 
-    # A second night of the same origin does nothing, and reports that.
-    with pytest.raises(NothingToDoError, match=rf"night of {LAST} is done"):
-        run_nightly(night_of(fleet, settings))
-
     # A repeated forecast replaces its rows; a late one leaves the live rows unchanged.
     late = AFTER_THE_NIGHT + timedelta(hours=37)
     for again in (AFTER_THE_NIGHT + timedelta(hours=2), late):
@@ -181,61 +172,8 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
         assert count(fleet, forecast_totals) % 7 == 0
         assert count(fleet, forecasts, forecasts.c.is_live) == 21
 
-    # Past origins are hindcast by the evaluation fit, which saw no later data.
-    first = evaluation["trained_through"]
-    before, last = first - timedelta(days=1), LAST - timedelta(days=1)
-    request = backfill.BackfillRequest(before, last)
-    origins = backfill.run_backfill(fleet, settings, request, late).origins
-    assert origins[0].model_version is None
-    assert f"harbor train --through {first - timedelta(days=1)}" in origins[0].reason
-    assert {each.model_version for each in origins[1:]} == {evaluation["version"]}
-    assert count(fleet, scores) > 0
-    assert count(fleet, scores, scores.c.is_live) == 0
-
-    # Scores hold the forecast's point and the actual.
-    with fleet.connect() as connection:
-        rows = connection.execute(
-            sa.text(
-                "select s.actual, d.orders, s.point, f.point from scores s "
-                "join forecasts f using (depot_id, origin_on, target_on, model_version) "
-                "join demand_versions d on d.depot_id = f.depot_id "
-                " and d.service_on = f.target_on and d.superseded_at is null"
-            )
-        ).all()
-    assert rows
-    assert all(
-        actual == orders and said == point for actual, orders, said, point in rows
-    )
-
-    # Scoring again finds nothing; a corrected count is scored again.
-    assert score_known_days(fleet) == 0
-    with fleet.begin() as connection:
-        correct_count(connection, "A0", LAST, daily_counts.c.orders + 5)
-    counting.rebuild(fleet, late)
-    assert score_known_days(fleet) > 0
-
-    # When a count becomes unknown, its scores are deleted.
-    before = count(fleet, scores)
-    with fleet.begin() as connection:
-        correct_count(connection, "A0", LAST, None)
-    counting.rebuild(fleet, late)
-    score_known_days(fleet)
-    assert 0 < count(fleet, scores) < before
-    assert score_known_days(fleet) == 0
-
-    # A repeated decision is the same; an older model never replaces the champion.
+    # A repeated decision is the same.
     assert judge(fleet, settings.artefacts, champion["version"]).promoted
-    with fleet.begin() as connection:
-        record_model(connection, "older", role="challenger")
-    verdict = judge(fleet, settings.artefacts, "older")
-    assert not verdict.promoted
-    assert "serves hindcasts" in verdict.reason
-
-    # An artefact that is not the one recorded is refused.
-    path = settings.artefacts / champion["filename"]
-    path.write_bytes((settings.artefacts / evaluation["filename"]).read_bytes())
-    with pytest.raises(ArtefactError, match="not the file that was recorded"):
-        forecast_from(fleet, settings.artefacts, LAST, late, UTC_ZONE)
 
 
 def test_an_origin_long_after_the_data_is_refused(fleet, settings):
@@ -272,7 +210,7 @@ def test_a_night_whose_training_fails_still_forecasts(
     eve = LAST - timedelta(days=1)
     run_nightly(night_of(fleet, settings, eve, AFTER_THE_NIGHT - timedelta(days=1)))
     whole = train.train
-    monkeypatch.setattr(train, "train", _out_of_memory)
+    monkeypatch.setattr(train, "train", Mock(side_effect=MemoryError("too large")))
     with pytest.raises(NightlyError, match="too large"):
         run_nightly(night_of(fleet, settings))
     assert count(fleet, forecasts, forecasts.c.origin_on == LAST) == 21
@@ -283,10 +221,6 @@ def test_a_night_whose_training_fails_still_forecasts(
     assert count(fleet, models, models.c.trained_through == LAST) == 1
     # The history is read once per run, and shared with scoring.
     assert histories == [eve, LAST, LAST]
-
-
-def _out_of_memory(*_):
-    raise MemoryError("too large")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from pipelines.schema import forecasts, models
 from pipelines.settings import Settings
 from pipelines.training import train as train_module
 from tests.pipelines.faults.victim import invent_training
-from tests.pipelines.make import LAST, NOW
+from tests.pipelines.make import LAST, NOW, count, query
 
 WORSE = {"gru": {"mape": 9.0}, "seasonal_naive": {"mape": 1.0}}
 
@@ -46,9 +47,8 @@ def lost(_engine, path):
 
 
 def record(engine, path, sha256):
-    with engine.begin() as connection:
-        by_file = models.c.filename == path.name
-        connection.execute(sa.update(models).where(by_file).values(sha256=sha256))
+    by_file = models.c.filename == path.name
+    query(engine, sa.update(models).where(by_file).values(sha256=sha256))
 
 
 @pytest.fixture
@@ -56,10 +56,12 @@ def night(fleet, tmp_path, monkeypatch):
     """A night whose challenger does not beat the seasonal naive."""
     invent_training(monkeypatch.setattr)
     whole = train_module.evaluation_scores
-    monkeypatch.setattr(
-        train_module, "evaluation_scores",
-        lambda *args: whole(*args) | {"models": whole(*args)["models"] | WORSE},
-    )  # fmt: skip
+
+    def worse(*args):
+        scores = whole(*args)
+        return scores | {"models": scores["models"] | WORSE}
+
+    monkeypatch.setattr(train_module, "evaluation_scores", worse)
     settings = Settings(home=tmp_path, settle_seconds=0)
     return lambda now=NOW: run_nightly(NightlyContext(fleet, settings, now, None))
 
@@ -71,10 +73,8 @@ def files(engine, home, role):
 
 
 def live_rows(engine, version):
-    with engine.connect() as connection:
-        of_night = forecasts.c.origin_on == LAST, forecasts.c.model_version == version
-        query = sa.select(sa.func.count()).where(*of_night, forecasts.c.is_live)
-        return connection.scalar(query)
+    of_night = forecasts.c.origin_on == LAST, forecasts.c.model_version == version
+    return count(engine, forecasts, *of_night, forecasts.c.is_live)
 
 
 @pytest.mark.parametrize("spoil", [of_an_earlier_schema, of_other_columns, lost])
@@ -86,6 +86,7 @@ def test_a_night_whose_champion_cannot_be_used_forecasts_with_the_model_it_train
     done = night()["steps"]
     assert done["promote"]["promoted"]
     assert "It is the only model that may forecast" in done["promote"]["reason"]
+    assert done["promote"]["canary"]["beside"] is None
     assert live_rows(fleet, done["train"]["model"]) == 2 * 7
 
 
@@ -98,10 +99,7 @@ def test_a_night_trains_again_where_an_earlier_release_has_trained_for_it(
     fleet, night, tmp_path, monkeypatch
 ):
     """The night failed after its training, and then the program was upgraded."""
-
-    def work(*_):
-        raise OSError("broken")
-
+    work = Mock(side_effect=OSError("broken"))
     with monkeypatch.context() as broken:
         for name in ("promote", "forecast"):
             step = replace(steps.STEPS[name], work=work)
@@ -123,13 +121,10 @@ def test_a_night_trains_again_where_an_earlier_release_has_trained_for_it(
 def test_a_night_killed_twice_in_training_trains_again_if_nothing_else_can_forecast(
     fleet, night, tmp_path, monkeypatch
 ):
-    def killed(*_):
-        raise KeyboardInterrupt
-
     (champion,) = files(fleet, tmp_path, "champion")
     of_an_earlier_schema(fleet, champion)
     with monkeypatch.context() as dying:
-        dying.setattr(train_module, "train", killed)
+        dying.setattr(train_module, "train", Mock(side_effect=KeyboardInterrupt))
         for _ in range(steps.MAX_NIGHTS_ENDED_IN_TRAINING):
             with pytest.raises(KeyboardInterrupt):
                 night()

@@ -14,7 +14,7 @@ from pipelines.forecasting import forecast
 from pipelines.pruning import MIN_ARTEFACT_AGE, PrunedArtefacts, prune_artefacts
 from pipelines.settings import Settings
 from pipelines.store import artefacts, models
-from tests.pipelines.make import add_depot, publish, record_model
+from tests.pipelines.make import add_depot, add_forecast, publish, query, record_model
 
 DAY = date(2026, 3, 1)
 NOTHING = PrunedArtefacts([], 0, 0)
@@ -73,13 +73,7 @@ def begin_run(engine):
 
 def forecast_with(engine, version, origin):
     with engine.begin() as connection:
-        connection.execute(
-            sa.insert(schema.forecasts).values(
-                depot_id="A", origin_on=origin, target_on=origin + timedelta(days=1),
-                model_version=version, p10=1, p50=2, p90=3, point=2, basis="model",
-                is_live=True, made_at=ago(1), city="",
-            )
-        )  # fmt: skip
+        add_forecast(connection, "A", origin, version, ago(1))
         publish(
             connection, {"origin_on": origin, "model_version": version, "is_live": True}
         )
@@ -225,10 +219,7 @@ def test_the_commands_name_what_was_pruned_and_what_to_do(harbor, settings, add)
 def test_a_rollback_onto_a_pruned_model_is_refused(harbor, clean_engine, add):
     add("champion", "champion", promoted_days_ago=1)
     add("before", "retired", promoted_days_ago=OLD)
-    with clean_engine.begin() as connection:
-        connection.execute(
-            sa.text("update models set pruned_at = now() where version = 'before'")
-        )
+    query(clean_engine, "update models set pruned_at = now() where version = 'before'")
     refused = harbor("models", "rollback")
     assert "The artefact of before was pruned on" in refused.stderr
     assert refused.returncode == 1

@@ -19,6 +19,7 @@ from tests.pipelines.make import (
     add_fleet,
     forecast_table,
     midnight_after,
+    query,
     record_model,
     score_known_days,
 )
@@ -75,11 +76,10 @@ def write(connection, origin, rng):
 
 def stored(engine):
     """Every row of the tables, by table."""
-    with engine.connect() as connection:
-        return {
-            table.name: {tuple(row) for row in connection.execute(sa.select(table))}
-            for table in TABLES
-        }
+    return {
+        table.name: {tuple(row) for row in query(engine, sa.select(table))}
+        for table in TABLES
+    }
 
 
 def rest(rows, before):
@@ -98,12 +98,10 @@ def test_origins_that_are_older_are_deleted_and_others_kept(fleet, settings):
 
 
 def test_sums_of_the_scores_go_with_them_and_none_is_scored_again(fleet, settings):
-    with fleet.connect() as connection:
-        kept = connection.execute(
-            sa.select(score_totals).where(score_totals.c.origin_on >= FIRST_KEPT)
-        ).all()
+    kept = query(
+        fleet, sa.select(score_totals).where(score_totals.c.origin_on >= FIRST_KEPT)
+    )
     delete_old_forecasts(fleet, settings)
     assert score_known_days(fleet) == 0
-    with fleet.connect() as connection:
-        assert connection.execute(sa.select(score_totals)).all() == kept
+    assert query(fleet, sa.select(score_totals)) == kept
     assert len(stored(fleet)["scores"]) == 2 * 14

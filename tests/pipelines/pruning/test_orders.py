@@ -13,7 +13,7 @@ from pipelines.schema import orders
 from pipelines.settings import Settings
 from pipelines.store import order_counts
 from tests.pipelines.ingest.ingesting import load, load_one, query, rows, write
-from tests.pipelines.make import add_depot, add_orders
+from tests.pipelines.make import add_depot, add_orders, scalar
 
 SETTINGS = Settings(keep_orders_days=40)
 NOW = datetime(2024, 6, 30, 6, tzinfo=UTC)
@@ -37,13 +37,11 @@ def fleet(clean_engine, rng):
 
 
 def counted(engine):
-    with engine.connect() as connection:
-        return connection.execute(
-            sa.text(
-                "select depot_id, service_on, version, orders from demand_versions "
-                "order by 1, 2, 3"
-            )
-        ).all()
+    return query(
+        engine,
+        "select depot_id, service_on, version, orders from demand_versions "
+        "order by 1, 2, 3",
+    )
 
 
 def test_dropping_orders_changes_no_demand_now_or_in_later_counts(fleet):
@@ -160,8 +158,7 @@ def load_file(engine, folder, name, *lines):
     """Loads a file of orders and returns its id."""
     path = write(folder / name, ORDERS + "".join(f"{line}\n" for line in lines))
     load_one(engine, path)
-    with engine.connect() as connection:
-        return connection.scalar(sa.text("select max(file_id) from files"))
+    return scalar(engine, "select max(file_id) from files")
 
 
 def held_ids(engine):

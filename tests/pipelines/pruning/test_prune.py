@@ -5,12 +5,11 @@ import os
 from datetime import UTC, datetime, timedelta
 
 import pytest
-import sqlalchemy as sa
 
 from pipelines import pruning
 from pipelines.pruning import Pruned, PrunedArtefacts
 from pipelines.settings import Settings
-from tests.pipelines.make import add_depot, add_orders, record_model
+from tests.pipelines.make import add_depot, add_orders, record_model, scalar
 
 NOW = datetime.now(UTC)
 KEEP = {"HARBOR_KEEP_ORDERS_DAYS": "40", "HARBOR_KEEP_FORECASTS_DAYS": "365"}
@@ -33,8 +32,7 @@ def fleet(clean_engine, tmp_path):
 
 
 def n_orders(engine):
-    with engine.connect() as connection:
-        return connection.scalar(sa.text("select count(*) from orders"))
+    return scalar(engine, "select count(*) from orders")
 
 
 def test_without_settings_only_artefacts_go(fleet, tmp_path):

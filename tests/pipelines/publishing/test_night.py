@@ -70,20 +70,12 @@ def test_a_night_publishes_and_tells_the_next_system(night, fleet, listener, tmp
     }
 
 
-def test_without_a_setting_a_night_has_no_such_step(night):
-    assert "publish" not in night()["steps"]
-
-
-def test_a_webhook_needs_no_files(night, listener):
-    night(publish_webhooks=listener.url)
-    (sent,) = listener.received
-    assert (sent.body["where"], sent.body["rows"]) == (None, 14)
-
-
-def test_a_failing_webhook_is_tried_again(night, listener):
+def test_a_webhook_needs_no_files_and_is_tried_again_where_it_fails(night, listener):
     listener.statuses = [503, 500]
     night(publish_webhooks=listener.url)
-    assert [sent.body["origin_on"] for sent in listener.received] == [str(LAST)] * 3
+    said = [(each.body["origin_on"], each.body["rows"]) for each in listener.received]
+    assert said == [(str(LAST), 14)] * 3
+    assert listener.received[-1].body["where"] is None
 
 
 def test_what_fails_is_told_and_made_up_for_and_the_forecast_is_there(
@@ -98,6 +90,10 @@ def test_what_fails_is_told_and_made_up_for_and_the_forecast_is_there(
     (shown,) = fleet.read("select origin_on from shown_forecast")
     assert shown["origin_on"] == LAST
     assert listener.received == []
+    # Until a day has passed, a scheduler tries it again.
+    now = datetime.now(UTC)
+    assert schedule.unpublished_origin(fleet.engine, now) == LAST
+    assert schedule.unpublished_origin(fleet.engine, now + timedelta(hours=25)) is None
 
     occupied.unlink()
     unpublished = night(**given)["unpublished"]
@@ -110,6 +106,7 @@ def test_what_fails_is_told_and_made_up_for_and_the_forecast_is_there(
     assert done["unpublished"] is None
     assert listener.received[-1].body["origin_on"] == str(LAST)
     assert nightly_states(fleet) == ["done"] * 3
+    assert schedule.unpublished_origin(fleet.engine, datetime.now(UTC)) is None
     with pytest.raises(NothingToDoError):
         night(**given)
 
@@ -121,18 +118,6 @@ def test_a_full_disk_of_what_is_published_asks_for_room_and_not_for_rights(night
         assert "No space left on device. Make room there; the next" in unpublished
         filler.unlink()
         assert night(publish_url=str(disk))["unpublished"] is None
-
-
-def test_a_scheduler_tries_again_what_was_not_published(night, fleet, tmp_path):
-    occupied = tmp_path / "occupied"
-    occupied.write_text("a file, where a folder should be")
-    night(publish_url=str(occupied))
-    now = datetime.now(UTC)
-    assert schedule.unpublished_origin(fleet.engine, now) == LAST
-    assert schedule.unpublished_origin(fleet.engine, now + timedelta(hours=25)) is None
-    occupied.unlink()
-    night(publish_url=str(occupied))
-    assert schedule.unpublished_origin(fleet.engine, now) is None
 
 
 def test_an_address_that_is_none_is_told_by_its_number():

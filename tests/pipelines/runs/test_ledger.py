@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from pipelines.cli.night_findings import check_nights
 from pipelines.runs import ledger as ledger_module
 from pipelines.runs.ledger import recorded
 from pipelines.schema import run_lines, runs
 from pipelines.schema.ledger import RUN_LOCK, RUN_STATE
 from pipelines.settings import Settings
+from tests.pipelines.make import night_finding, scalar
 
 ROOT = Path(__file__).parents[3]
 RUNS_FOR_EVER = """
@@ -88,11 +88,10 @@ def test_a_killed_run_is_failed_with_a_sentence_when_the_next_one_begins(
     assert f"process {other_process.pid} on" in run["error"]
     assert "start it again" in run["error"]
     # The last that is known of it is its last log line.
-    with ledger.connect() as connection:
-        last = sa.select(sa.func.max(run_lines.c.written_at)).where(
-            run_lines.c.run_id == run_id
-        )
-        assert run["finished_at"] == connection.scalar(last)
+    last = sa.select(sa.func.max(run_lines.c.written_at)).where(
+        run_lines.c.run_id == run_id
+    )
+    assert run["finished_at"] == scalar(ledger, last)
     night = row(ledger, run["parent_id"])
     # Its own log ended when the training began.
     assert night["state"] == "failed"
@@ -101,13 +100,13 @@ def test_a_killed_run_is_failed_with_a_sentence_when_the_next_one_begins(
 
 def test_doctor_tells_of_a_killed_run_once(ledger, other_process):
     kill(ledger, other_process)
-    findings = {finding.check: finding for finding in check_nights(ledger, Settings())}
-    assert not findings["runs"].ok
-    assert f"harbor runs show {other_process.run_id - 1}" in findings["runs"].message
-    assert "session ended" in findings["last night"].message
-    again = {finding.check: finding for finding in check_nights(ledger, Settings())}
-    assert again["runs"].ok
-    assert not again["last night"].ok
+    finding = night_finding(ledger, "runs", Settings())
+    assert not finding.ok
+    assert f"harbor runs show {other_process.run_id - 1}" in finding.message
+    assert night_finding(ledger, "runs", Settings()).ok
+    last_night = night_finding(ledger, "last night", Settings())
+    assert not last_night.ok
+    assert "session ended" in last_night.message
 
 
 @pytest.mark.parametrize("parent", [False, True], ids=["a whole", "a step"])

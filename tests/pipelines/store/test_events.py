@@ -36,18 +36,15 @@ FIRST_CLOSED = LAST + timedelta(days=2)
 
 def versions(engine):
     """Every version: id, version, ends_on, value, withdrawn, whether it stands."""
-    asked = sa.select(event_versions).order_by("event_id", "version")
-    with engine.connect() as connection:
-        return [
-            (row.event_id, row.version, row.ends_on, row.value, row.withdrawn,
-             row.superseded_at is None)
-            for row in connection.execute(asked)
-        ]  # fmt: skip
+    return query(
+        engine,
+        "select event_id, version, ends_on, value, withdrawn, superseded_at is null "
+        "from event_versions order by 1, 2",
+    )
 
 
 def standing(engine):
-    with engine.connect() as connection:
-        return connection.execute(sa.select(events).order_by("event_id")).all()
+    return query(engine, sa.select(events).order_by("event_id"))
 
 
 @pytest.fixture

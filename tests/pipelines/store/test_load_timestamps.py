@@ -56,11 +56,6 @@ def begin_load(connection, name):
     return ingest.add_file(connection, entry)
 
 
-def test_a_night_has_no_news_of_what_it_counted_itself(home):
-    night(home)
-    assert not has_news(home)
-
-
 def test_a_load_that_began_before_the_night_and_committed_after_it_is_news(home):
     with home.begin() as slow:
         file_id = begin_load(slow, "slow.csv")

@@ -1,16 +1,14 @@
 """Signals keep what was known when: by their files, by arrival, and once taken back."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
-import sqlalchemy as sa
 
 from forecaster.errors import BadInputError
 from pipelines.demand.panels import PanelsAsKnown, read_panel
 from pipelines.ingest.load import FileOptions, ReplayResult, replay
 from pipelines.ingest.load.withdrawal import withdraw
-from pipelines.schema import signal_versions
 from pipelines.store import files as files_store
 from pipelines.store.signal_summaries import SignalSummary, summaries
 from tests.pipelines.ingest.ingesting import (
@@ -22,7 +20,7 @@ from tests.pipelines.ingest.ingesting import (
     row_loader,
     write,
 )
-from tests.pipelines.make import START, count_fleet
+from tests.pipelines.make import START, count_fleet, query
 
 HEADER = "signal,depot_id,date,value"
 DAYS = 40
@@ -59,15 +57,12 @@ def loader(fleet, tmp_path):
 
 def versions(engine):
     """Every version: known_from (None: always), version, value, withdrawn, whether it stands."""
-    asked = sa.select(signal_versions).order_by(
-        "signal", "depot_id", "city", "day_on", "known_from", "version"
+    return query(
+        engine,
+        "select nullif(known_from, '0001-01-01'), version, value, withdrawn, "
+        "superseded_at is null from signal_versions "
+        "order by signal, depot_id, city, day_on, known_from, version",
     )
-    with engine.connect() as connection:
-        return [
-            (None if row.known_from == date.min else row.known_from, row.version,
-             row.value, row.withdrawn, row.superseded_at is None)
-            for row in connection.execute(asked)
-        ]  # fmt: skip
 
 
 def known(panel, day=AHEAD, days=1, depot=0):
@@ -157,31 +152,29 @@ def test_a_correction_is_known_to_past_origins_from_its_arrival(
     ]
 
 
+TOO_LATE = AHEAD + timedelta(days=1)
 BAD = [
-    pytest.param(f"booked,Z9,,{AHEAD},1,", "depot_id", "Z9", "is not a depot of the fleet", id="depot"),
-    pytest.param(f"rain,,Atlantis,{AHEAD},1,", "city", "Atlantis", "is not the city of any depot", id="city"),
-    pytest.param(f"rain,A0,,{AHEAD},much,", "value", "much", "is not a number", id="text"),
-    pytest.param(f"rain,A0,,{AHEAD},nan,", "value", "nan", "is not a number", id="nan"),
-    pytest.param(f"rain,A0,,{AHEAD},,", "value", "", "is empty", id="gap"),
-    pytest.param("rain,A0,,,1,", "date", "", "is empty", id="no day"),
-    pytest.param(f",A0,,{AHEAD},1,", "signal", "", "is empty", id="no name"),
-    pytest.param(f"rain,A0,,{AHEAD},1,{AHEAD + timedelta(days=1)}", "known_from", str(AHEAD + timedelta(days=1)), "lies after date", id="known late"),
-    pytest.param(f"rain,A0,Delft,{AHEAD},1,", "city", "Delft", "is given together with a depot_id", id="both"),
-    pytest.param(f"rain,,,{AHEAD},1,", "depot_id", "", "is empty; give depot_id or city", id="neither"),
-]  # fmt: skip
+    (f"booked,Z9,,{AHEAD},1,", "depot_id", "Z9", "is not a depot of the fleet"),
+    (f"rain,,Atlantis,{AHEAD},1,", "city", "Atlantis", "is not the city of any depot"),
+    (f"rain,A0,,{AHEAD},much,", "value", "much", "is not a number"),
+    (f"rain,A0,,{AHEAD},nan,", "value", "nan", "is not a number"),
+    (f"rain,A0,,{AHEAD},,", "value", "", "is empty"),
+    ("rain,A0,,,1,", "date", "", "is empty"),
+    (f",A0,,{AHEAD},1,", "signal", "", "is empty"),
+    (f"rain,A0,,{AHEAD},1,{TOO_LATE}", "known_from", str(TOO_LATE), "lies after date"),
+    (f"rain,A0,Delft,{AHEAD},1,", "city", "Delft", "is given together with a depot_id"),
+    (f"rain,,,{AHEAD},1,", "depot_id", "", "is empty; give depot_id or city"),
+]
 
 
-@pytest.mark.parametrize(("row", "column", "value", "reason"), BAD)
-def test_a_bad_row_goes_to_quarantine_with_its_reason(
-    fleet, loader, row, column, value, reason
-):
-    report = loader(
-        "signal,depot_id,city,date,value,known_from", f"rain,A0,,{AHEAD},0.5,", row
-    )
-    assert counts(report, "signals") == (1, 0, 1)
-    ((line, named, held, why),) = quarantined(fleet)
-    assert (line, named, held) == (3, column, value)
-    assert why.startswith(reason)
+def test_bad_rows_go_to_quarantine_with_their_reasons(fleet, loader):
+    header = "signal,depot_id,city,date,value,known_from"
+    report = loader(header, f"rain,A0,,{AHEAD},0.5,", *(row for row, *_ in BAD))
+    assert counts(report, "signals") == (1, 0, len(BAD))
+    for line, (found, bad) in enumerate(zip(quarantined(fleet), BAD, strict=True), 3):
+        row, column, value, reason = bad
+        assert found[:3] == (line, column, value), row
+        assert found[3].startswith(reason), row
     assert len(versions(fleet)) == 1
 
 

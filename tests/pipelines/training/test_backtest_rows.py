@@ -86,9 +86,13 @@ def test_the_scores_can_be_computed_again_from_the_file(backtest, tmp_path):
     assert kinds == {"fair": 4, "holiday: King's Day": 9, "usual": 8 * 7 * 3 - 13}
 
 
-def test_a_row_has_the_baseline_and_the_naive_beside_the_forecast(backtest, tmp_path):
+def test_a_row_has_the_baseline_and_the_naive_and_people_are_shown_the_tables(
+    backtest, tmp_path
+):
     path = tmp_path / "forecasts.parquet"
-    assert backtest("--forecasts", str(path)).returncode == 0
+    shown = backtest("--forecasts", str(path), "--by", "depot,kind").stdout
+    assert "By depot, kind" in shown
+    assert "fair" in shown
     rows = pd.read_parquet(path)
     key = ["depot_id", "origin_on", "target_on"]
     gru, naive = (
@@ -101,12 +105,6 @@ def test_a_row_has_the_baseline_and_the_naive_beside_the_forecast(backtest, tmp_
     assert not np.allclose(relative, 1), "the network has a share"
     assert (gru["p10"] <= gru["point"]).all()
     assert naive["p10"].isna().all()
-
-
-def test_the_tables_are_shown_to_people(backtest):
-    shown = backtest("--by", "depot,kind").stdout
-    assert "By depot, kind" in shown
-    assert "fair" in shown
 
 
 @pytest.mark.parametrize(

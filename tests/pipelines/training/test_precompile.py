@@ -7,21 +7,20 @@ import sys
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 
 from forecaster.errors import ConfigError
 from pipelines.schema import models
 from pipelines.settings import Settings
 from pipelines.training import train as training
-from tests.pipelines.make import count_fleet
-from tests.pipelines.nightly.test_steps import LAST
+from tests.pipelines.make import count, count_fleet, scalar
+from tests.pipelines.nightly.test_steps import DAYS, LAST
 
 ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
 def fleet(clean_engine):
-    count_fleet(clean_engine, n_depots=3, n_days=120)
+    count_fleet(clean_engine, n_depots=3, n_days=DAYS)
     return clean_engine
 
 
@@ -39,12 +38,10 @@ def train(home, url, *options):
 def test_a_training_after_a_warm_up_compiles_nothing(fleet, database_url, tmp_path):
     warmed = json.loads(train(tmp_path, database_url, "--warm-up", "--json").stdout)
     assert warmed["compilations"] == warmed["cache_misses"] > 0
-    with fleet.connect() as connection:
-        assert connection.scalar(sa.select(sa.func.count()).select_from(models)) == 0
-        train(tmp_path, database_url)
-        cost = connection.scalar(
-            sa.text("select metrics from runs where step = 'train' and state = 'done'")
-        )
+    assert count(fleet, models) == 0
+    train(tmp_path, database_url)
+    done = "select metrics from runs where step = 'train' and state = 'done'"
+    cost = scalar(fleet, done)
     assert (cost["compilations"], cost["cache_misses"]) == (0, 0)
     assert cost["cache_hits"] == warmed["compilations"]
 
