@@ -58,7 +58,7 @@ class StepConfig:
 
     @classmethod
     def of(cls, module: DepotForecaster, config: TrainConfig) -> "StepConfig":
-        """Builds the configuration of a step; epochs, steps, rate and seed do not affect it."""
+        """Builds the configuration of a step; what does not affect it has its default."""
         defaults = TrainConfig()
         return cls(
             module,
@@ -68,6 +68,7 @@ class StepConfig:
                 most_steps=defaults.most_steps,
                 learning_rate=defaults.learning_rate,
                 seed=defaults.seed,
+                validation_days=defaults.validation_days,
             ),
         )
 

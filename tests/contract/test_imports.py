@@ -2,6 +2,7 @@
 
 import ast
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 from tests.processes import run_python
@@ -28,6 +29,7 @@ FORBIDDEN = {
 }
 
 
+@cache
 def imported(source: str) -> set[str]:
     """Every name in an import, and every module and package above it."""
     names = set()

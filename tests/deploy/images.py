@@ -1,14 +1,13 @@
 """Builds the images for real, without a Docker engine: buildah on a base of debootstrap.
 
-What is fetched is kept in HARBOR_DEPLOY_CACHE (default /var/tmp/harbor-deploy-check): the
-base and the wheels. What is built lies in a store beside them that is removed at the end;
-what a run left that was killed, the next one removes.
+What is fetched is kept in /var/tmp/harbor-deploy-check: the base and the wheels. What is
+built lies in a store beside them that is removed at the end; what a run left that was
+killed, the next one removes.
 """
 
 import functools
 import hashlib
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -22,7 +21,7 @@ SUITE = "bookworm"
 BASE_PACKAGES = "python3,python3-venv"
 WHEELS_INSIDE = "/var/cache/harbor-wheels"
 PIP = f"[global]\nno-index = true\nfind-links = {WHEELS_INSIDE}\n"
-CACHE = Path(os.environ.get("HARBOR_DEPLOY_CACHE", "/var/tmp/harbor-deploy-check"))
+CACHE = Path("/var/tmp/harbor-deploy-check")
 
 
 def build_debian_base():

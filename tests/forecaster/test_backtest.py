@@ -12,8 +12,12 @@ from forecaster.errors import CutoffError
 from tests.make import make_panel
 
 
-def test_a_thirty_day_holdout_has_twenty_four_origins():
-    panel = make_panel(n_days=120)
+@pytest.fixture(scope="module")
+def panel():
+    return make_panel(n_days=120)
+
+
+def test_a_thirty_day_holdout_has_twenty_four_origins(panel):
     split = backtest.split_holdout(panel, holdout_days=30, horizon=7)
     assert len(split.origins) == 24
     assert (
@@ -22,10 +26,8 @@ def test_a_thirty_day_holdout_has_twenty_four_origins():
     assert split.origins[-1] + timedelta(days=7) == panel.origin
 
 
-def test_stride_leaves_origins_out():
-    split = backtest.split_holdout(
-        make_panel(n_days=120), holdout_days=30, horizon=7, stride=6
-    )
+def test_stride_leaves_origins_out(panel):
+    split = backtest.split_holdout(panel, holdout_days=30, horizon=7, stride=6)
     assert [
         (b - a).days for a, b in zip(split.origins, split.origins[1:], strict=False)
     ] == [6] * 3
@@ -38,13 +40,12 @@ def test_stride_leaves_origins_out():
         (110, r"leaves 10 to train on, fewer than 14"),
     ],
 )
-def test_a_holdout_that_does_not_fit_is_refused(holdout, message):
+def test_a_holdout_that_does_not_fit_is_refused(panel, holdout, message):
     with pytest.raises(CutoffError, match=message):
-        backtest.split_holdout(make_panel(n_days=120), holdout, horizon=7)
+        backtest.split_holdout(panel, holdout, horizon=7)
 
 
-def test_the_forecaster_never_sees_its_targets():
-    panel = make_panel(n_days=120)
+def test_the_forecaster_never_sees_its_targets(panel):
     split = backtest.split_holdout(panel, 30, 7)
     seen = []
 
@@ -61,8 +62,7 @@ def test_the_forecaster_never_sees_its_targets():
     )
 
 
-def test_each_origin_s_panel_is_built_once_for_all_models():
-    panel = make_panel(n_days=120)
+def test_each_origin_s_panel_is_built_once_for_all_models(panel):
     split = backtest.split_holdout(panel, 30, 7, stride=10)
     built = []
 
@@ -75,8 +75,7 @@ def test_each_origin_s_panel_is_built_once_for_all_models():
     assert built == list(split.origins)
 
 
-def test_every_model_is_scored_on_the_days_that_all_forecast():
-    panel = make_panel(n_days=120)
+def test_every_model_is_scored_on_the_days_that_all_forecast(panel):
     demand = panel.demand_dt.copy()
     demand[0, :95] = np.nan  # D0 opens within the holdout: naive has nothing to repeat
     panel = replace(panel, demand_dt=demand)
@@ -100,8 +99,7 @@ def test_every_model_is_scored_on_the_days_that_all_forecast():
     assert scores["naive"].mape > 0
 
 
-def test_the_json_has_the_shape_scripts_read():
-    panel = make_panel(n_days=120)
+def test_the_json_has_the_shape_scripts_read(panel):
     split = backtest.split_holdout(panel, 30, 7, stride=10)
     naive = backtest.naive_forecaster("seasonal_naive", 7)
     forecasts = backtest.run(panel, split, {"seasonal_naive": naive})

@@ -90,7 +90,7 @@ def test_no_forecast_knows_an_event_before_its_announcement():
 
 def test_calibration_forecasts_with_what_each_origin_knew():
     panel = panel_of(*LONG_KNOWN, (GAME, ANNOUNCED))
-    evaluation = make_artefact(panel.as_of(LAST - timedelta(days=30)))
+    evaluation = make_artefact(panel.as_of(GAME - timedelta(days=HORIZON)))
     origins = range(panel.step(evaluation.trained_through), panel.n_steps - 1)
     holdout = calibration._holdout_forecasts(evaluation, panel, origins)
     for at, step in list(enumerate(origins))[::3]:

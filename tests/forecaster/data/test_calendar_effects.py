@@ -87,8 +87,9 @@ def test_an_events_effect_is_found_where_it_was_and_nowhere_else(rng):
     ghent = np.array(panel.cities) == "Ghent"
     np.testing.assert_allclose(promoted[ghent], 0.5, atol=0.08)
     np.testing.assert_allclose(promoted[~ghent], 0.0, atol=1e-6)
-    usual = of_day(panel, effect_dt, START + timedelta(days=21))
-    np.testing.assert_allclose(usual, 0.0, atol=1e-6)
+    ordinary = START + timedelta(days=21)
+    np.testing.assert_allclose(of_day(panel, effect_dt, ordinary), 0.0, atol=1e-6)
+    np.testing.assert_array_equal(sd_on(panel, ordinary), 0.0)
 
 
 def test_an_event_on_every_other_week_is_estimated_whole(rng):
@@ -166,11 +167,6 @@ def sd_on(panel, day):
     return of_day(panel, fit_calendar_effects(panel).sd_of(panel), day)
 
 
-def test_an_ordinary_day_has_no_effect_to_be_unsure_of(rng):
-    panel = fleet(rng, promotion=0.4)
-    np.testing.assert_array_equal(sd_on(panel, START + timedelta(days=21)), 0.0)
-
-
 def test_the_more_often_a_kind_of_day_was_seen_the_better_its_effect_is_known(rng):
     before, after = (fleet(rng, promotion=0.4, days=days) for days in (76, 100))
     promoted = START + timedelta(days=20)
@@ -235,6 +231,8 @@ def test_unobserved_days_do_not_matter(rng):
     demand_dt[3] = np.nan
     effect_dt = fit_calendar_effects(replace(panel, demand_dt=demand_dt)).of(panel)
     assert np.isfinite(effect_dt).all()
+    promoted = of_day(panel, effect_dt, START + timedelta(days=20))[::2]
+    np.testing.assert_allclose(promoted, 0.5, atol=0.1)
 
 
 def test_in_training_an_effect_is_known_from_earlier_parts_only(rng):

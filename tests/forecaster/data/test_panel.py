@@ -75,18 +75,6 @@ def test_a_closure_holds_for_its_scope_and_its_last_day(city, depot_id, who):
         assert np.flatnonzero(panel.closed_dt[depot]).tolist() == expected
 
 
-def test_an_event_of_one_depot_gives_it_a_calendar_of_its_own():
-    events = make_events(
-        ("promotion", START, START, None, "D1", None),
-        ("game", day(1), day(1), "Delft", None, None),
-    )
-    panel = make_panel(4, 60, 7, events=events)
-    promotion = panel.calendar.of_kind("promotion")
-    game = panel.calendar.of_kind("game")
-    assert promotion[:, 0].tolist() == [False, True, False, False]
-    assert game[:, 1].tolist() == [True, False, True, False]
-
-
 def test_events_of_single_depots_cost_memory_in_proportion_to_their_days():
     def calendar_of(n_depots, days):
         event = [
@@ -121,28 +109,23 @@ def test_an_own_event_has_the_value_of_the_one_announced_first():
     assert calendar.value_of("promotion")[:, 20].tolist() == [9.0, 5.0, 5.0, 2.0]
 
 
-def test_an_event_announced_after_the_origin_is_not_known():
-    events = make_events(("promotion", LAST, LAST, None, None, day(60)))
-    assert "promotion" not in panel_of(events=events).calendar.kinds
-
-
-def test_an_earlier_origin_does_not_know_what_was_announced_after_it():
-    reported = START + timedelta(days=40)
+@pytest.mark.parametrize(("days", "knows"), [(39, False), (40, True), (59, True)])
+def test_an_origin_does_not_know_what_was_announced_after_it(days, knows):
     events = make_events(
-        ("promotion", LAST, LAST, None, None, reported),
-        ("closed", LAST, LAST, None, "D0", reported),
-    )
-    panel = panel_of(events=events)
+        ("promotion", LAST, LAST, None, None, day(40)),
+        ("closed", LAST, LAST, None, "D0", day(40)),
+    ).assign(value=[2.0, None])
+    panel = make_panel(2, 60, 30, events=events)
+    asked = panel.as_of(day(days))
+    built = make_panel(2, 60, 30, events=events, through=day(days))
     step = panel.step(LAST)
-    assert panel.calendar.of_kind("promotion")[0, step]
-    assert panel.closed_dt[0, step]
-    for days, knows in ((39, False), (40, True)):
-        origin = START + timedelta(days=days)
-        panel = make_panel(2, 60, 30, events=events)
-        earlier = panel.as_of(origin)
-        assert earlier.calendar.of_kind("promotion")[0, step] == knows
-        assert earlier.closed_dt[0, step] == knows
-        assert not panel.of_depots(slice(1, 2)).as_of(origin).closed_dt.any()
+    for origin in (asked, built):
+        assert origin.calendar.of_kind("promotion")[0, step] == knows
+        value_t = origin.calendar.value_of("promotion")[0]
+        np.testing.assert_equal(value_t[step], np.float32(2.0 if knows else np.nan))
+        assert origin.closed_dt[:, step].tolist() == [knows, False]
+    of_d1 = panel.of_depots(slice(1, 2)).as_of(day(days))
+    assert not of_d1.closed_dt.any()
 
 
 def test_holidays_are_those_of_country_and_subdivision():
@@ -242,11 +225,3 @@ def test_a_part_of_the_calendar_keeps_its_values():
     last, part = panel.last(57), panel.of_depots(slice(1, 2))
     assert last.calendar.value_of("promotion")[1, 2] == 2.0
     assert part.calendar.value_of("promotion")[0, 5] == 2.0
-
-
-def test_an_earlier_origin_does_not_know_the_value_of_a_later_event():
-    events = make_events(("promotion", day(44), day(44), None, None, day(40)))
-    panel = panel_of(events=events.assign(value=2.0))
-    for days, value in ((39, np.nan), (40, 2.0)):
-        value_t = panel.as_of(day(days)).calendar.value_of("promotion")[0]
-        np.testing.assert_equal(value_t[44], np.float32(value))

@@ -20,7 +20,7 @@ def rows_of(features, seed=0, epoch=0, batch=8):
     return list(sampling.epoch_rows(features, TASK, batch, seed, epoch))
 
 
-def test_each_depot_gets_as_many_windows_as_its_days_hold():
+def test_each_depot_gets_as_many_windows_as_its_days_hold_and_a_batch_is_filled_up():
     panel = make_panel(n_depots=3, n_days=120)
     demand = panel.demand_dt.copy()
     demand[1, :100] = np.nan
@@ -29,16 +29,8 @@ def test_each_depot_gets_as_many_windows_as_its_days_hold():
     rows = rows_of(features)
     depots = np.concatenate([row.depot_b[row.weight_b > 0] for row in rows])
     assert np.bincount(depots, minlength=3).tolist() == [4, 1, 0]
+    assert {len(part) for row in rows for part in row} == {8}
     assert len(rows) == sampling.steps_per_epoch(features, TASK, 8)
-
-
-def test_a_short_batch_is_filled_up_without_weight():
-    features = build_features(make_panel(n_depots=3, n_days=120), (), 7)
-    rows = rows_of(features)
-    assert all(
-        len(row.depot_b) == len(row.last_b) == len(row.weight_b) == 8 for row in rows
-    )
-    assert sum((row.weight_b > 0).sum() for row in rows) == 12
 
 
 @FEW

@@ -71,16 +71,23 @@ def ahead_of(effect_dtf):
     return np.stack(days, axis=-1)
 
 
-def test_a_signal_that_matters_moves_the_days_ahead_by_what_it_moved_the_past(rng):
-    panel, booked_dt = fleet(rng)
-    effect_dh = ahead_of(fit_effects(panel, HORIZON).of(panel, HORIZON))
+@pytest.fixture(scope="module")
+def fitted():
+    """A fleet, its signal `booked`, and the effects of both signals."""
+    panel, booked_dt = fleet(np.random.default_rng(20260101))
+    return panel, booked_dt, fit_effects(panel, HORIZON)
+
+
+def test_a_signal_that_matters_moves_the_days_ahead_by_what_it_moved_the_past(fitted):
+    panel, booked_dt, effects = fitted
+    effect_dh = ahead_of(effects.of(panel, HORIZON))
     truth_dh = booked_dt[:, N_DAYS : N_DAYS + HORIZON]
     slope = np.polyfit(truth_dh.ravel(), effect_dh.ravel(), 1)[0]
     assert slope == pytest.approx(EFFECT, rel=0.25)
 
 
-def test_a_signal_that_is_noise_changes_hardly_anything(rng):
-    effects = fit_effects(fleet(rng)[0], HORIZON)
+def test_a_signal_that_is_noise_changes_hardly_anything(fitted):
+    *_, effects = fitted
     assert abs(coefficient(effects, "signal: noise")) < 0.01
     assert coefficient(effects, "signal: booked") > 0.1
 
@@ -94,16 +101,15 @@ def test_the_unit_of_a_signal_does_not_matter(rng):
     np.testing.assert_allclose(*effects, atol=1e-3)
 
 
-def test_a_missing_value_has_no_effect(rng):
-    panel, _ = fleet(rng)
-    effects = fit_effects(panel, HORIZON)
+def test_a_missing_value_has_no_effect(fitted):
+    panel, _, effects = fitted
     silent = replace(panel, signals=panel.signals.named(()))
     assert not effects.signals.of(silent, days=1).any()
 
 
-def test_a_new_depot_is_not_compared_with_others_before_it_has_values(rng):
-    panel, _ = fleet(rng)
-    effect_dt = fit_effects(panel, HORIZON).signals.of(panel, days=1)
+def test_a_new_depot_is_not_compared_with_others_before_it_has_values(fitted):
+    panel, _, effects = fitted
+    effect_dt = effects.signals.of(panel, days=1)
     assert not effect_dt[:, :7].any()
 
 

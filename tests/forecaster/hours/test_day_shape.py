@@ -21,9 +21,9 @@ def shape(value):
     return value / value.sum()
 
 
-def past(volume_dt, shape_of, kind_dt=None, start=MONDAY, seed=0):
+def past(volume_dt, shape_of, kind_dt=None):
     """Hourly counts drawn from shapes, `shape_of(depot, weekday)`."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     n_depots, n_days = np.shape(volume_dt)
     count = np.zeros((n_depots, n_days, 24), np.float32)
     for depot in range(n_depots):
@@ -32,7 +32,7 @@ def past(volume_dt, shape_of, kind_dt=None, start=MONDAY, seed=0):
             count[depot, day] = rng.multinomial(volume_dt[depot][day], shares)
     if kind_dt is None:
         kind_dt = np.full((n_depots, n_days), ORDINARY)
-    return PastHours(start + np.arange(n_days), count, kind_dt)
+    return PastHours(MONDAY + np.arange(n_days), count, kind_dt)
 
 
 def shares_of(past_hours, cities, n_ahead=7, kind_dh=None, holidays=()):

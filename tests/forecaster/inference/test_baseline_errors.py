@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
+import pytest
 
 from forecaster.data.effects import fit_effects
 from forecaster.inference import baseline_errors as module
@@ -19,11 +20,19 @@ def whole(panel, effects):
     return module.BaselineErrors(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def test_an_origins_baseline_is_the_one_that_serving_makes():
-    panel = make_panel(n_depots=3, n_days=200)
+@pytest.fixture(scope="module")
+def panel():
+    return make_panel(n_depots=3, n_days=200)
+
+
+@pytest.fixture(scope="module")
+def errors(panel):
+    return whole(panel, fit_effects(panel, HORIZON))
+
+
+def test_an_origins_baseline_is_the_one_that_serving_makes(panel, errors):
     # An artefact without effects, which are fitted separately for the year.
     artefact = make_artefact(panel)
-    errors = whole(panel, fit_effects(panel, HORIZON))
     n_origins = errors.error_doh.shape[1]
     for days_ago in (1, 20, 90):
         seen = panel.as_of(panel.origin - timedelta(days=days_ago))
@@ -37,9 +46,9 @@ def test_an_origins_baseline_is_the_one_that_serving_makes():
         )
 
 
-def test_an_error_is_the_actual_less_the_baseline_and_unknown_past_the_panels_end():
-    panel = make_panel(n_depots=3, n_days=200)
-    errors = whole(panel, fit_effects(panel, HORIZON))
+def test_an_error_is_the_actual_less_the_baseline_and_unknown_past_the_panels_end(
+    panel, errors
+):
     log_dt = np.log1p(panel.demand_dt)
     # The last origin is the last day but one, so that only its first day ahead is known.
     np.testing.assert_allclose(
@@ -55,16 +64,13 @@ def test_an_error_is_the_actual_less_the_baseline_and_unknown_past_the_panels_en
     )
 
 
-def test_errors_see_no_later_day():
-    panel = make_panel(n_depots=3, n_days=200)
+def test_errors_see_no_later_day(panel, errors):
     later = panel.demand_dt.copy()
     later[:, 150:] *= 5
-    same = whole(panel, fit_effects(panel, HORIZON))
     other = whole(replace(panel, demand_dt=later), fit_effects(panel, HORIZON))
-    n_origins = same.error_doh.shape[1]
-    until = n_origins - (200 - 150)
+    until = errors.error_doh.shape[1] - (200 - 150)
     np.testing.assert_allclose(
-        other.baseline_doh[:, :until], same.baseline_doh[:, :until], atol=1e-5
+        other.baseline_doh[:, :until], errors.baseline_doh[:, :until], atol=1e-5
     )
 
 

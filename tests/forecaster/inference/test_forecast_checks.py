@@ -20,9 +20,13 @@ def forecast(panel):
     return infer.forecast(make_artefact(panel), panel)
 
 
-def failed(forecast, champion, panel, parity_error=0.0):
+def failed_checks(forecast, champion, panel, parity_error=0.0):
     checks = forecast_checks.run_checks(forecast, champion, panel, parity_error)
-    return [check.name for check in checks if not check.passed]
+    return [check for check in checks if not check.passed]
+
+
+def failed(*given):
+    return [check.name for check in failed_checks(*given)]
 
 
 def scaled(forecast, times, depots=slice(None)):
@@ -77,19 +81,12 @@ def test_a_total_that_is_not_finite_fails(forecast, panel):
         p50_h=np.full_like(forecast.totals[0].p50_h, np.nan)
     )
     bad = replace(forecast, totals=(none, *forecast.totals[1:]))
-    [check] = [
-        each
-        for each in forecast_checks.run_checks(bad, forecast, panel, 0)
-        if not each.passed
-    ]
+    [check] = failed_checks(bad, forecast, panel)
     assert check.says.startswith("7 numbers are not finite")
 
 
 def test_a_depot_far_above_its_largest_day_fails_by_name(forecast, panel):
-    checks = forecast_checks.run_checks(
-        scaled(forecast, 20, slice(4, 5)), forecast, panel, 0
-    )
-    [check] = [each for each in checks if not each.passed]
+    [check] = failed_checks(scaled(forecast, 20, slice(4, 5)), forecast, panel)
     assert check.name == "range"
     assert "1 depots" in check.says
     assert "such as D4" in check.says

@@ -99,12 +99,15 @@ def test_a_depot_opens_every_other_day_at_the_cost_of_one_pass_and_the_new_depot
     assert all(depots <= opening and days <= 2 for depots, days in computed[1:])
 
 
-def test_one_origin_of_many_days_is_a_single_forecast_to_the_last_digits():
+@pytest.mark.parametrize("point", ["median", "mape"])
+def test_one_origin_of_many_days_is_a_single_forecast_to_the_last_digits(point):
     panel = fleet()
     artefact = make_artefact(panel)
-    ((_, result),) = infer.forecast_origins(artefact, panel, [panel.origin])
-    alone = infer.forecast(artefact, panel)
+    (origin,) = days_before_last(panel, 3)
+    ((_, result),) = infer.forecast_origins(artefact, panel, [origin], point)
+    alone = infer.forecast(artefact, panel.as_of(origin), point=point)
     np.testing.assert_allclose(as_one(result), as_one(alone), rtol=1e-5)
+    np.testing.assert_allclose(result.point_dh, alone.point_dh, rtol=1e-5)
 
 
 def test_an_origin_among_many_sees_nothing_after_it():
@@ -132,5 +135,6 @@ def test_an_origin_without_any_history_is_refused():
 
     panel = fleet(begins_late)
     artefact = make_artefact(panel)
-    with pytest.raises(NoDataError, match="No depot has an observed day up to"):
+    refused = r"No depot has an observed day up to.*harbor ingest"
+    with pytest.raises(NoDataError, match=refused):
         list(infer.forecast_origins(artefact, panel, [START + timedelta(days=5)]))

@@ -33,11 +33,6 @@ def test_the_interval_holds_eighty_percent_of_fresh_errors(rng):
     np.testing.assert_allclose(inside.mean(axis=(0, 1)), 0.8, atol=0.03)
 
 
-def test_each_horizon_day_has_its_own_width(rng):
-    table = intervals.calibrate(errors_of(rng.normal(0, [0.5, 2.5], (4, 350, 2))))
-    assert table.high_h[1] > 3 * table.high_h[0]
-
-
 def test_what_the_network_gained_narrows_the_interval(rng):
     errors = errors_of(rng.normal(0, 1, (4, 350, 2)))
     wide, narrow = intervals.calibrate(errors), intervals.calibrate(errors, 0.9)

@@ -1,10 +1,8 @@
 """The point suits its metric: it is the median, or below it where days vary much."""
 
 from dataclasses import replace
-from datetime import timedelta
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -87,11 +85,3 @@ def test_a_depot_without_a_history_is_not_shifted():
     made = by_point(replace(PANEL, demand_dt=demand_dt))["mape"]
     np.testing.assert_array_equal(made.point_dh[0], made.p50_dh[0])
     assert (made.point_dh[1:] < made.p50_dh[1:]).all()
-
-
-@pytest.mark.parametrize("point", ["median", "mape"])
-def test_forecasts_of_many_origins_have_the_same_point(point):
-    origin = PANEL.origin - timedelta(days=3)
-    ((_, one),) = infer.forecast_origins(ARTEFACT, PANEL, [origin], point)
-    alone = infer.forecast(ARTEFACT, PANEL.as_of(origin), point=point)
-    np.testing.assert_allclose(one.point_dh, alone.point_dh, rtol=1e-5)

@@ -60,14 +60,6 @@ def test_a_total_holds_eighty_percent_of_a_fresh_year(rng, together, city):
     assert np.mean(held) == pytest.approx(0.8, abs=0.05)
 
 
-def test_depots_that_miss_apart_make_a_total_surer_than_the_sum_of_their_intervals(rng):
-    apart, alike = (
-        np.ptp(table_of(year(rng, together)).fleet_q) for together in (0.0, 1.0)
-    )
-    # Independent errors narrow the total by the square root of the number of depots.
-    assert apart / alike == pytest.approx(DEPOTS**-0.5, rel=0.3)
-
-
 def test_a_holiday_misjudged_everywhere_is_not_averaged_out(rng):
     """All depots are off by 2.5 spreads in the same direction, and so is their total."""
     errors = year(rng, effect_sd=0.2, effect_miss=0.25)

@@ -18,6 +18,8 @@ LEVELS = {f"steady {level}": level for level in (60, 90, 140, 200, 300, 420)}
 NAMES = list(LEVELS)
 CHRISTMAS, THANKSGIVING = date(2024, 12, 25), date(2024, 11, 28)
 HOLIDAYS = {
+    date(2024, 4, 1): "Easter Monday",
+    date(2024, 5, 1): "May Day",
     date(2024, 5, 27): "Memorial Day",
     date(2024, 7, 4): "Independence Day",
     date(2024, 9, 2): "Labor Day",
@@ -27,7 +29,7 @@ HOLIDAYS = {
 RECIPE = Recipe(
     TaskConfig(horizon=7, context=56),
     ModelConfig(units=12, head_units=12),
-    TrainConfig(epochs=6, batch_size=16, members=1),
+    TrainConfig(epochs=6, batch_size=16, members=1, validation_days=24),
 )
 
 

@@ -15,9 +15,9 @@ from forecaster.model.model import DepotForecaster, init_params
 from tests.make import make_artefact, make_panel
 
 
-def trained_looking(panel, horizon, context, units=5):
+def trained_looking(panel, horizon, context):
     """An artefact, its Flax parameters with no layer at zero, and windows."""
-    model = ModelConfig(units=units, head_units=6)
+    model = ModelConfig(units=5, head_units=6)
     features = build_features(panel, (), 7, embedding_rows(panel.depot_ids))
     task = TaskConfig(horizon, context)
     depots = np.arange(panel.n_depots)
@@ -46,9 +46,7 @@ def trained():
     return trained_looking(make_panel(n_depots=3, n_days=100), 7, 28)
 
 
-@pytest.mark.parametrize(
-    ("horizon", "context"), [(1, 14), (10, 60), (7, 128), (28, 45)]
-)
+@pytest.mark.parametrize(("horizon", "context"), [(1, 14), (10, 60), (28, 128)])
 def test_numpy_equals_flax_for_several_lengths(horizon, context):
     panel = make_panel(n_depots=5, n_days=150, ahead=horizon)
     artefact, params, windows = trained_looking(panel, horizon, context)
@@ -75,12 +73,6 @@ def test_the_builder_of_the_tests_makes_the_weights_flax_makes(trained):
     shapes = {name: value.shape for name, value in export.flat_weights(params).items()}
     made = make_artefact(make_panel(n_depots=3, n_days=100), model=artefact.model)
     assert {name: value.shape for name, value in made.weights.items()} == shapes
-
-
-def test_parity_is_measured_and_kept(trained):
-    artefact, *inputs = trained
-    measured = export.measure_parity(replace(artefact, parity_error=9.0), *inputs)
-    assert 0 <= measured.parity_error <= export.PARITY_LIMIT
 
 
 def test_a_weight_that_differs_is_refused(trained):

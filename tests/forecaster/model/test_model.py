@@ -150,15 +150,16 @@ def test_a_long_horizon_costs_no_larger_program_and_not_many_more_targets():
     assert targets[61] < 5 * targets[7]
 
 
-def test_model_and_gradient_keep_strict_types(apply, params, window):
+def test_model_loss_and_gradient_keep_strict_types(apply, params, window):
     with jax.numpy_dtype_promotion("strict"):
         key = jax.random.key(0)
+        actual, observed = inputs.actuals(jnp, window, TASK.horizon)
 
         def total(weights):
             result = apply(
                 {"params": weights}, window, train=True, rngs={"dropout": key}
             )
-            return jnp.sum(result)
+            return huber(actual, result, observed, delta=0.05)[0]
 
         jax.eval_shape(jax.grad(total), params)
 

@@ -9,29 +9,32 @@ import jax
 import numpy as np
 import pytest
 
-from forecaster.config import TrainConfig
+from forecaster.config import TaskConfig, TrainConfig
 from forecaster.data import sampling
 from forecaster.errors import ConfigError
 from forecaster.model import multihost, train_step
 from forecaster.model.trainer import fit
-from tests.forecaster.model.test_trainer import MODEL, TASK, TRAIN, features_of, flat
+from tests.forecaster.model.test_trainer import MODEL, TRAIN, features_of, flat
 from tests.make import make_panel
 from tests.ports import free_port
 
-UNEVEN = replace(TRAIN, epochs=11, batch_size=7)
+# Small, so that it compiles quickly: no cache keeps a program of several processes.
+TASK = TaskConfig(horizon=2, context=20)
+UNEVEN = replace(TRAIN, epochs=5, batch_size=7)
 """The batch size is odd, so that the last row of the second process is padding."""
 CHILD = """
 import json, sys
 from pathlib import Path
 import jax
-from forecaster.model import multihost
+from forecaster.model import multihost, trainer
 from forecaster.model.checkpoint import Checkpoints
 from forecaster.errors import TrainingError
 from forecaster.model.trainer import fit
-from tests.forecaster.model.test_trainer import MODEL, TASK, features_of, flat
-from tests.forecaster.model.test_multihost import UNEVEN
+from tests.forecaster.model.test_trainer import MODEL, features_of, flat
+from tests.forecaster.model.test_multihost import TASK, UNEVEN
 from tests.make import make_panel
 
+trainer.EPOCHS_BETWEEN_CHECKPOINTS = UNEVEN.epochs - 1
 index, port, folder = int(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
 multihost.join(f"127.0.0.1:{port}", 2, index)
 panel = make_panel(n_depots=5, n_days=150)

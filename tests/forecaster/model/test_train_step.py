@@ -46,9 +46,3 @@ def test_a_gap_changes_neither_loss_nor_gradient(rng):
         np.testing.assert_array_equal(
             jax.grad(total)(forecast, gappy), jax.grad(total)(forecast, actual)
         )
-
-
-def test_losses_keep_strict_types():
-    with jax.numpy_dtype_promotion("strict"):
-        ones = jnp.ones((2, 3), jnp.float32)
-        huber(ones, ones, ones, 0.05)

@@ -31,6 +31,12 @@ def panel():
     return make_panel(n_depots=4, n_days=150)
 
 
+@pytest.fixture(scope="module")
+def parts(panel):
+    """All that a fit needs but its settings."""
+    return features_of(panel), TASK, MODEL
+
+
 def flat(params):
     return np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(params)])
 
@@ -41,11 +47,11 @@ def test_training_learns_what_the_baseline_cannot_know(panel):
     raised = panel.demand_dt * np.where(early_t, 1.5, 1.0).astype(np.float32)
     parts = (features_of(replace(panel, demand_dt=raised)), TASK, MODEL)
     untrained = fit(*parts, replace(TRAIN, epochs=1, learning_rate=1e-7))
-    assert fit(*parts, replace(TRAIN, epochs=60)).loss < 0.8 * untrained.loss
+    assert fit(*parts, replace(TRAIN, epochs=20)).loss < 0.7 * untrained.loss
 
 
-def test_the_running_average_of_the_weights_is_kept(panel):
-    parts, config = (features_of(panel), TASK, MODEL), replace(TRAIN, epochs=3)
+def test_the_running_average_of_the_weights_is_kept(parts):
+    config = replace(TRAIN, epochs=3)
     by_epoch = trainer._Trainer(*parts, config)
     progress = by_epoch.to_devices(by_epoch.start(None))
     for _ in range(3):
@@ -55,21 +61,15 @@ def test_the_running_average_of_the_weights_is_kept(panel):
     np.testing.assert_array_equal(flat(fit(*parts, config).params), average)
 
 
-def test_steps_are_bounded_whatever_the_epochs(panel):
-    config = replace(TRAIN, epochs=1000, most_steps=7)
-    fitted = fit(features_of(panel), TASK, MODEL, config)
+def test_steps_are_bounded_whatever_the_epochs(parts):
+    fitted = fit(*parts, replace(TRAIN, epochs=1000, most_steps=7))
     assert (fitted.epochs, fitted.steps) == (2, 6)
 
 
-@pytest.fixture
-def many_checkpoints(monkeypatch):
-    """Writes a checkpoint after every fourth epoch."""
+def test_a_resumed_training_ends_as_an_unbroken_one(parts, tmp_path, monkeypatch):
+    """It goes on from the newest complete checkpoint, whatever lies half written beside it."""
     monkeypatch.setattr(trainer, "EPOCHS_BETWEEN_CHECKPOINTS", 4)
-
-
-@pytest.mark.usefixtures("many_checkpoints")
-def test_a_resumed_training_ends_as_an_unbroken_one(panel, tmp_path):
-    parts = (features_of(panel), TASK, MODEL, replace(TRAIN, epochs=9))
+    parts = *parts, replace(TRAIN, epochs=9)
     unbroken = fit(*parts)
 
     class Killed(BaseException):
@@ -81,6 +81,7 @@ def test_a_resumed_training_ends_as_an_unbroken_one(panel, tmp_path):
 
     with pytest.raises(Killed), Checkpoints(tmp_path) as checkpoints:
         fit(*parts, checkpoints=checkpoints, report=kill)
+    (tmp_path / "8.orbax-checkpoint-tmp-1").mkdir()
     epochs = []
     with Checkpoints(tmp_path) as checkpoints:
         resumed = fit(
@@ -92,17 +93,6 @@ def test_a_resumed_training_ends_as_an_unbroken_one(panel, tmp_path):
     assert resumed.epochs == unbroken.epochs
     assert resumed.loss == unbroken.loss
     np.testing.assert_array_equal(flat(resumed.params), flat(unbroken.params))
-
-
-@pytest.mark.usefixtures("many_checkpoints")
-def test_a_half_written_checkpoint_is_never_restored(panel, tmp_path):
-    config = replace(TRAIN, epochs=8)
-    with Checkpoints(tmp_path) as checkpoints:
-        fit(features_of(panel), TASK, MODEL, config, checkpoints=checkpoints)
-    (tmp_path / "12.orbax-checkpoint-tmp-1").mkdir()
-    with Checkpoints(tmp_path) as checkpoints:
-        again = fit(features_of(panel), TASK, MODEL, config, checkpoints=checkpoints)
-    assert again.epochs == 8
 
 
 def test_a_batch_that_does_not_divide_is_filled_with_rows_that_weigh_nothing():
@@ -125,8 +115,8 @@ def test_nothing_observed_is_nothing_to_learn_from(panel):
         fit(features_of(empty), TASK, MODEL, TRAIN)
 
 
-def test_absurd_counts_stop_training_with_a_sentence(panel):
-    features = features_of(panel)
+def test_absurd_counts_stop_training_with_a_sentence(parts):
+    features, *_ = parts
     # The sum of four such weekdays overflows a float32.
     huge = np.full_like(features.log_demand_dt, 1e38)
     absurd = replace(features, log_demand_dt=huge)
