@@ -344,10 +344,15 @@ class StagingTable:
         )
 
     def _is_later(self, incoming: Any) -> sa.ColumnElement[bool]:
-        """SQL condition: the target's row is from a later file, or is a depot that is complete."""
+        """SQL condition: the target's row is, or in the case of a depot may be, from a later file."""
         if "file_id" in self.target.c:
             return self.target.c.file_id > incoming.file_id
-        return self.target.c.is_complete
+        later = sa.exists().where(
+            files.c.kind == "depots",
+            files.c.file_id > self.file_id,
+            files.c.withdrawn_at.is_(None),
+        )
+        return self.target.c.is_complete & later
 
     def _keep_superseded(
         self, last_rows: sa.Subquery, replace_later_files: bool

@@ -41,6 +41,7 @@ class FileWithRejected:
     path: str
     kind: str
     source: str
+    options_sha256: str
 
 
 def add_rows(

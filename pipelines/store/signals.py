@@ -43,7 +43,8 @@ select s.signal, s.depot_id, s.city, s.day_on, s.known_from, s.value,
        coalesce(v.version, 0) as before, cast(:file_id as bigint) as file_id,
        same.file_id as repeats_file_id, false as withdrawn,
        same.value is not distinct from s.value
-       or coalesce(not :replace_later_files and v.file_id > :file_id, false) as unchanged
+       or coalesce(not :replace_later_files
+                   and greatest(v.file_id, same.file_id) > :file_id, false) as unchanged
 from staged s
 left join signal_versions v on v.superseded_at is null and
     (v.signal, v.depot_id, v.city, v.day_on, v.known_from)

@@ -50,6 +50,8 @@ with unnamed as (
       and not exists (select from orders t where t.depot_id = d.depot_id)
       and not exists (select from daily_counts t where t.depot_id = d.depot_id)
       and not exists (
+          select from superseded_rows t where t.content ->> 'depot_id' = d.depot_id)
+      and not exists (
           select from order_counts t
           where t.depot_id = d.depot_id
             and t.service_on < (select max(before_on) from frozen_days))

@@ -114,9 +114,17 @@ class _FileReplay:
             parsed = ParsedFile(
                 name, options, _RowsAgain(mapping, list(rows.values())), self.today
             )
-            _, (chunk,) = parsed.parse(known_places(self.connection, mapping.schema))
+            conventions, (chunk,) = parsed.parse(
+                known_places(self.connection, mapping.schema)
+            )
         except BadInputError as error:
             return ReplayResult(left=len(rows), reasons=(str(error),))
+        same_options = options.fingerprint(self.file.kind, mapping.names)
+        if self.file.options_sha256 != same_options and (
+            proved := conventions.dates or conventions.numbers
+        ):
+            # These rows may have been rejected because they contradict the file's options.
+            return ReplayResult(left=len(rows), reasons=(_unsaid(name, proved.proof),))
         if not chunk.n_rows and self.options != FileOptions():
             return ReplayResult(left=len(rows), reasons=(_failed_try(name, chunk),))
         ids = list(rows)
@@ -169,6 +177,13 @@ class _RowsAgain:
         return RowwiseBatch(
             self.cells(), range(len(self.rows)), lambda index: dict(self.rows[index])
         )
+
+
+def _unsaid(name: str, value: str) -> str:
+    return (
+        f"{name} was loaded with other options, and has {value} in quarantine. Pass the "
+        "same --date-format or --decimal as then, or the one that these rows need."
+    )
 
 
 def _failed_try(name: str, chunk: Chunk) -> str:

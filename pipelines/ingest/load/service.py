@@ -108,7 +108,9 @@ def ingest(
             settings.max_file_mib << 20,
         )
         sources = spool.find(paths, settings.inbox / DONE)
-        files = wait_until_stable(sources, settings.inbox, settings.settle_seconds)
+        # Before they are unpacked: an archive may still be being written.
+        stable = wait_until_stable(sources, settings.inbox, settings.settle_seconds)
+        files = spool.unpack(stable)
         if files and not is_invented:
             _refuse_beside_demo(engine)
         with (
@@ -241,6 +243,8 @@ class _Ingestion:
             path, reason = file.display_path, file.reason
             if file.is_waiting:
                 return FileReport(path, None, "waiting", notes=(reason,))
+            if file.container is not None:
+                self.incomplete.add(file.container.address)
             return FileReport(path, None, "refused", error=reason)
         kind = None
         try:

@@ -65,8 +65,11 @@ def cell_text(cell: pa.Scalar) -> str | None:
     """Returns a cell as text for the quarantine; a timestamp after the year 9999 as a number."""
     if not cell.is_valid:
         return None
-    if pa.types.is_floating(cell.type):
-        cell = cell.cast(pa.string())
+    if pa.types.is_floating(cell.type) or pa.types.is_decimal(cell.type):
+        text = str(cell.cast(pa.string()).as_py())
+        decimals = text.partition(".")[2]
+        # Otherwise a replay could read 1.234 as 1,234.
+        return f"{text}0" if len(decimals) == 3 and decimals.isdigit() else text
     try:
         return storable(str(cell.as_py()))
     except OverflowError:

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 SIMPLE = re.compile(r"%(?P<first>[md])([/.-])%[md]\2%Y")
+ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
 WITH_OFFSET = (
     r"^(?P<body>\d{4}-\d{2}-\d{2}[ T]\d{2}(?::\d{2}(?::\d{2}(?:\.\d{1,6})?)?)?)\d*"
     r"(?P<offset> ?(?:[Zz]|[+-]\d{2}(?::?\d{2})?))?$"
@@ -41,6 +42,9 @@ def _reorder_day_and_month(cells: pa.Array, month_first: bool) -> pa.Array:
 
 
 def _by_format(word: str, date_format: str) -> str:
+    # Dates of a spreadsheet arrive in ISO 8601.
+    if not date_format.startswith("%Y") and ISO_DAY.match(word):
+        return word
     try:
         return datetime.strptime(word, date_format).isoformat(" ")  # noqa: DTZ007
     except ValueError:

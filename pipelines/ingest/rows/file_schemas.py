@@ -218,7 +218,7 @@ EVENTS = FileSchema(
         _text("depot_id", optional=True),
         _number("value", parsing.parse_number, pa.float64(), optional=True),
         _day("known_from", optional=True),
-        _word("withdrawn", parsing.parse_yes_or_no, optional=True, default="false"),
+        _word("withdrawn", parsing.parse_yes_or_no, optional=True),
     ),
     rules=(
         RowRule(

@@ -129,11 +129,12 @@ def options_of_file(
       RefusedFileError: several sources match the file; its source is invalid or not in
         harbor.toml; or none matches, and an invalid source has no readable pattern.
     """
-    path = PurePosixPath(file.path)
+    # A copy, of a file in an archive or at a URL, lacks the folders of its address.
+    paths = {PurePosixPath(file.path), PurePosixPath(file.address)}
     matches = [
         name
         for name, defaults in sources.items()
-        if defaults.pattern and path.match(defaults.pattern)
+        if defaults.pattern and any(path.match(defaults.pattern) for path in paths)
     ]
     if len(matches) > 1 and overrides.source is None:
         raise RefusedFileError(

@@ -27,12 +27,13 @@ class ParquetFile:
 
     source: Source
     mapping: FileMapping
+    columns: dict[str, str]  # The names in the file, spaces included.
     bytes_per_row: float
     separator: None = None
 
     def batches(self) -> Iterator["ParquetBatch"]:
         """Yields its rows in order."""
-        names, column = self.mapping.names, self.mapping.schema.column
+        names, column = self.columns, self.mapping.schema.column
         first_row = 1
         with _opened(self.source) as file:
             for rows in file.iter_batches(BATCH_ROWS, columns=list(names.values())):
@@ -41,7 +42,7 @@ class ParquetFile:
                     for name, in_file in names.items()
                 }
                 size = int(len(rows) * self.bytes_per_row)
-                yield ParquetBatch(cells, first_row, size)
+                yield ParquetBatch(cells, self.mapping.names, first_row, size)
                 first_row += len(rows)
 
 
@@ -58,7 +59,8 @@ def open_parquet(source: Source, options: FileOptions) -> ParquetFile:
     mapping = detect_mapping(schema.names, options, source.name)
     for name, at in mapping.positions.items():
         _require_usable(mapping.schema.column(name), schema.field(at), source)
-    return ParquetFile(source, mapping, source.size / max(n_rows, 1))
+    columns = {name: schema.names[at] for name, at in mapping.positions.items()}
+    return ParquetFile(source, mapping, columns, source.size / max(n_rows, 1))
 
 
 @contextmanager
@@ -137,6 +139,10 @@ def _normalise(cells: pa.Array, column: Column) -> pa.Array:
         if cells.type.tz is not None:  # The local day, not the UTC day.
             cells = pc.local_timestamp(cells)
         cells = cells.cast(pa.timestamp("us"), safe=False)
+        if column.is_dated:
+            return cells
+    if types.is_date(cells.type) and column.is_dated:
+        return cells.cast(pa.timestamp("us"), safe=False)
     if column.value_type == "number" and _is_number(cells.type):
         return cells
     return trim(cells.cast(pa.string()))
@@ -147,6 +153,7 @@ class ParquetBatch:
     """A batch of rows of a Parquet file."""
 
     columns: Cells
+    names: dict[str, str]
     first_row: int
     size: int
 
@@ -162,6 +169,8 @@ class ParquetBatch:
         return RowwiseBatch(
             cells,
             lines,
-            lambda row: {name: cell_text(cells[name][row]) for name in cells},
+            lambda row: {
+                self.names[name]: cell_text(cells[name][row]) for name in cells
+            },
             n_blank=len(filled) - len(at),
         )

@@ -97,7 +97,8 @@ def per_distinct_value(
 
     def parse_column(cells: pa.Array, options: ParseOptions) -> ParsedColumn:
         if not pa.types.is_string(cells.type):
-            cells, options = cells.cast(pa.string()), replace(options, decimal=".")
+            cells = cells.cast(pa.string())
+            options = replace(options, decimal=".", date_format=None)
         encoded = pc.dictionary_encode(cells)
         distinct = encoded.dictionary
         if are_dates:

@@ -80,7 +80,10 @@ def open_text(source: Source, options: FileOptions) -> TextFile:
 
 
 def find_header(data: bytes, options: FileOptions) -> Header | None:
-    """Returns the likeliest header: by kind, matched columns, filled cells, then position."""
+    """Returns the first line that fits a kind, else the likeliest header.
+
+    The likeliest has the most matched columns, then the most filled cells.
+    """
     text = b"".join(islice(io.BytesIO(data), MAX_HEADER_LINES)).decode()
     lines = []
     for separator in [options.separator] if options.separator else SEPARATORS:
@@ -96,8 +99,11 @@ def find_header(data: bytes, options: FileOptions) -> Header | None:
         filled = sum(bool(cell.strip()) for cell in line.cells)
         if names.isdisjoint(cell.strip().casefold() for cell in line.cells):
             return False, 0, filled, -line.last_line
-        has_kind = bool(matching_schemas(line.cells, options))
-        return has_kind, match_score(line.cells, options), filled, -line.last_line
+        score = match_score(line.cells, options)
+        if matching_schemas(line.cells, options):
+            # A later one is the header of another file that was appended.
+            return True, -line.last_line, score, filled
+        return False, score, filled, -line.last_line
 
     return max(lines, key=rank, default=None)
 

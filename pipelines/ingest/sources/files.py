@@ -125,6 +125,8 @@ class Skipped:
     display_path: str
     reason: str
     is_waiting: bool = False
+    # The .zip that contains it.
+    container: "Source | None" = field(default=None, repr=False)
 
     @property
     def address(self) -> str:

@@ -3,6 +3,8 @@
 Standard input, http(s):// URLs and the files in a .zip are copied.
 """
 
+import lzma
+import os
 import shutil
 import sys
 import zipfile
@@ -37,12 +39,17 @@ from pipelines.runs.error_messages import is_full_disk
 
 STDIN = "-"
 COPY_BLOCK_BYTES = 1 << 20
+MAX_NAME_BYTES = 200
+"""Maximum length of a copy's name; file systems allow 255 bytes, and a suffix may be added."""
 FETCH_TIMEOUT_S = 60
 SUFFIX_OF_MAGIC = {b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz", b"PK": ARCHIVE_SUFFIX}
 """Suffix added to a copy that has no known suffix, by its first bytes; otherwise `.csv`."""
 WORKBOOK_PART = "xl/workbook.xml"
 """Entry that every .xlsx file, which is a zip archive, contains."""
-UNPACKING_ERRORS = (RuntimeError, zipfile.BadZipFile, zlib.error, pa.ArrowException)
+UNPACKING_ERRORS = (
+    RuntimeError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError,
+    pa.ArrowException,
+)  # fmt: skip
 NO_ROOM = (
     "{} cannot be unpacked or copied: there is no room in the temporary folder. Make room "
     "there, or set TMPDIR to another folder, then load it again."
@@ -63,7 +70,7 @@ class Spool:
         self._max_bytes = max_bytes
 
     def find(self, locations: Sequence[str], excluded: Path) -> list[SourceOrError]:
-        """Returns the files at the locations, with archives unpacked, sorted by address.
+        """Returns the files at the locations, archives among them, sorted by address.
 
         Locations are files, folders, URLs or `STDIN`. The excluded folder is not searched.
         """
@@ -73,6 +80,10 @@ class Spool:
         for location in remote:
             name = without_credentials(location)
             files += self._copied(name, name, partial(self._fetch, location, name))
+        return sorted(files, key=attrgetter("address"))
+
+    def unpack(self, files: Sequence[SourceOrError]) -> list[SourceOrError]:
+        """Returns the files in place of the archives that contain them, sorted by address."""
         members = [member for file in files for member in self._members(file)]
         return sorted(members, key=attrgetter("address"))
 
@@ -109,7 +120,7 @@ class Spool:
             path, address = folder / "stdin", "stdin"
             self._copy(sys.stdin.buffer, path, "Standard input")
         else:
-            path, address = folder / PurePosixPath(name).name, name
+            path, address = folder / _short_name(name), name
             try:
                 with requests.get(
                     location,
@@ -136,8 +147,20 @@ class Spool:
                         f"{archive.display_path}/{name}",
                         f"{archive.name} has the entry {name}, whose path leads out of the "
                         "archive, so it was skipped. Pack the file again, without '..'.",
+                        container=archive,
                     )
                     for name in outside
+                ] + [
+                    Skipped(
+                        f"{archive.display_path}/{name}",
+                        f"{archive.name} holds the archive {name}, which is not unpacked. "
+                        "Send the files in it by themselves.",
+                        container=archive,
+                    )
+                    for name in packed.namelist()
+                    if is_loadable(name)
+                    and name.lower().endswith(ARCHIVE_SUFFIX)
+                    and name not in outside
                 ]
                 entries = [
                     entry
@@ -146,7 +169,7 @@ class Spool:
                     and not entry.filename.lower().endswith(ARCHIVE_SUFFIX)
                     and entry.filename not in outside
                 ]
-                if not entries and not outside:
+                if not entries and not skipped:
                     raise RefusedFileError(
                         f"{archive.name} holds no file that ends in {', '.join(SUFFIXES[:-1])}."
                     )
@@ -187,7 +210,7 @@ def _unpack_entry(
 ) -> SourceOrError:
     folder.mkdir()
     # Keeps the entry's file name, which messages show.
-    path = folder / PurePosixPath(entry.filename).name
+    path = folder / _short_name(entry.filename)
     with packed.open(entry) as member, path.open("wb") as file:
         shutil.copyfileobj(member, file, COPY_BLOCK_BYTES)
     copy = local_source(
@@ -196,6 +219,12 @@ def _unpack_entry(
         f"{archive.address}/{entry.filename}",
     )
     return replace(copy, container=archive) if isinstance(copy, Source) else copy
+
+
+def _short_name(path: str) -> str:
+    """Returns the file name of a path; of a longer one only the end, which has the suffix."""
+    name = os.fsencode(PurePosixPath(path).name)
+    return name[-MAX_NAME_BYTES:].decode(errors="ignore")
 
 
 def _is_remote(location: str) -> bool:

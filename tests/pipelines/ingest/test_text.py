@@ -52,7 +52,7 @@ def test_a_header_below_a_banner_is_found(tmp_path):
 
 def test_a_header_is_not_looked_for_after_fifty_lines(tmp_path):
     path = write(tmp_path / "x.csv", "banner\n" * 50 + f"{HEADER}\nA,2024-01-01,1\n")
-    with pytest.raises(RefusedFileError, match=r"of no kind.*found: banner"):
+    with pytest.raises(RefusedFileError, match=r"not of a known kind.*found: banner"):
         opened(path)
 
 
