@@ -8,8 +8,8 @@ is a 0 if
   more than half as many depots as the feed, or that depot is also among the busiest in the file
   with this depot's next orders: orders of the day would have come with that depot's. For a depot
   that seldom lacks orders, this rule waits until one more day is over; or
-- the feed has only this depot, and days without orders are usual for it: it has few orders
-  and its next ones are loaded, or it had none on the same weekday of the two weeks before.
+- the feed has only this depot, and days without orders are usual for it: it has few orders, also
+  on that weekday, and its next ones are loaded, or it rested on that weekday of both weeks before.
 
 Every other day without orders is not observed. Partial days (`partial_days`) prove nothing. The rules look at earlier days, so later files seldom change a result.
 """
@@ -32,7 +32,7 @@ N_BUSIEST = 4
 # Spans of days without orders: after a depot's day with orders, or from its opening to the first.
 SPANS_WITHOUT_ORDERS = """
 with local as (
-    select depot_id, opened_on, closed_on,
+    select depot_id, timezone, opened_on, closed_on,
            least(:today, (:now at time zone timezone)::date) as today
     from depots
 ), counted as (
@@ -44,13 +44,14 @@ with local as (
     window own as (partition by depot_id order by service_on)
 )
 select c.depot_id, c.file_id, c.last_file_id, c.service_on as before_on,
-       c.orders as before_orders, c.next_on, c.next_orders, c.next_file_id, c.first_on, l.today, c.service_on + 1 as from_on,
+       c.orders as before_orders, c.next_on, c.next_orders, c.next_file_id, c.first_on,
+       l.today, l.timezone, c.service_on + 1 as from_on,
        least(coalesce(c.next_on, l.today) - 1, l.closed_on - 1) as until_on
 from counted c join local l using (depot_id)
 where c.next_on is distinct from c.service_on + 1
 union all
 select c.depot_id, c.file_id, null, null, null, null, null, null, c.first_on, l.today,
-       l.opened_on, c.service_on - 1
+       l.timezone, l.opened_on, c.service_on - 1
 from counted c join local l using (depot_id)
 where c.service_on = c.first_on and l.opened_on < c.service_on
 """
@@ -69,22 +70,51 @@ from (
 ) by_depot
 group by file_id, depots
 """
+# Daily counts end a span: in files of daily counts, a missing row is not a 0.
 DAYS_WITHOUT_ORDERS = """
 select g.*, day::date as day_on
 from spans_without_orders g
-cross join lateral generate_series(greatest(g.from_on, :frozen), g.until_on,
+cross join lateral (
+    select min(service_on) as daily_on from daily_counts n
+    where n.depot_id = g.depot_id and n.service_on between g.from_on and g.until_on
+) own
+cross join lateral generate_series(greatest(g.from_on, :frozen),
+                                   least(g.until_on, own.daily_on - 1),
                                    interval '1 day') as day
 """
+DAY_END = "(s.day_on + 1)::timestamp at time zone s.timezone"
+# Whether the depot has few orders on the same weekdays of the four weeks before, or none.
+IS_QUIET_WEEKDAY = f"""(
+    select coalesce(avg(c.orders), 0) < {MIN_STEADY_ORDERS}
+    from generate_series(1, 4) as week
+    join order_counts c on c.depot_id = s.depot_id and c.service_on = s.day_on - 7 * week)"""
+
+
+def _gap_days(day: str) -> str:
+    """SQL for the days from the last orders before a day to the next; null if that is no rest."""
+    return f"""(
+    select min(c.service_on) filter (where c.service_on > {day})
+           - max(c.service_on) filter (where c.service_on < {day})
+    from order_counts c
+    where c.depot_id = s.depot_id
+      and c.service_on between {day} - {MAX_REST_DAYS} and {day} + {MAX_REST_DAYS})"""
+
+
+# In another time zone, the same day may be over, or its file loaded, hours before this one.
 ZERO_DAYS = f"""
 with whole_counts as not materialized (
-    select c.* from order_counts c left join partial_days p using (depot_id, service_on)
+    select c.*, d.timezone
+    from order_counts c join depots d using (depot_id)
+    left join partial_days p using (depot_id, service_on)
     where p.depot_id is null
 )
 select s.depot_id, s.day_on
 from days_without_orders s
-join (select distinct file_id, service_on
+join (select distinct file_id, service_on, timezone
       from whole_counts join loaded_files using (file_id)) f
   on f.file_id = s.file_id and f.service_on = s.day_on
+left join files own on own.file_id = s.file_id
+where f.timezone = s.timezone or own.loaded_at >= {DAY_END}
 union
 select s.depot_id, s.day_on
 from days_without_orders s
@@ -96,8 +126,12 @@ left join loaded_files later on later.file_id = s.next_file_id
 left join order_counts before
   on before.depot_id = s.depot_id and before.service_on = s.day_on - 7
 where busy_depot <> s.depot_id
+  and (w.timezone = s.timezone or exists (
+      select from order_counts c join files on files.file_id = c.last_file_id
+      where c.depot_id = busy_depot and c.service_on between s.day_on and s.day_on + 1
+        and files.loaded_at >= {DAY_END}))
   and (theirs.depots * 2 > own.depots or busy_depot = any(later.busiest))
-  and (s.day_on < s.today - 1 or s.before_orders < {MIN_STEADY_ORDERS}
+  and (s.day_on < s.today - 1 or (s.before_orders < {MIN_STEADY_ORDERS} and {IS_QUIET_WEEKDAY})
        or (before.depot_id is null and s.first_on <= s.day_on - 7))
 union
 select s.depot_id, s.day_on
@@ -111,9 +145,12 @@ where own.file_id is null
   and ((s.next_on - s.before_on <= {MAX_GAP_DAYS}
         and (p.depot_id is null and s.before_orders < {MIN_STEADY_ORDERS}
              or q.depot_id is null and s.next_orders < {MIN_STEADY_ORDERS}
-                and s.next_on < s.today))
+                and s.next_on < s.today)
+        and {IS_QUIET_WEEKDAY})
     or (s.day_on - s.before_on <= {MAX_REST_DAYS} and s.first_on <= s.day_on - 14
-        and a.depot_id is null and b.depot_id is null))
+        and a.depot_id is null and b.depot_id is null
+        and {_gap_days("(s.day_on - 7)")} <= {MAX_REST_DAYS} + 1
+        and {_gap_days("(s.day_on - 14)")} <= {MAX_REST_DAYS} + 1))
 """
 
 
