@@ -19,12 +19,15 @@ import pandas as pd
 
 from forecaster.config import DEFAULT_POINT, PointFor
 from forecaster.data.features import CALENDAR_REACH
+from forecaster.data.panel import Panel
 from forecaster.data.panel_builder import build_panel
 from forecaster.data.public_holidays import holidays_of
 from forecaster.errors import BadInputError, NoDataError, shortened_list
 from forecaster.inference import artefact, infer
 from forecaster.inference.artefact import Artefact
 
+LATE_DAYS = 14
+"""Days without a count after which a depot is silent, not late."""
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 DEPOT_COLUMNS = (
     "city", "country", "subdivision", "opened_on", "closed_on", "closed_weekdays"
@@ -92,7 +95,7 @@ def forecast(
         origin,
         ahead,
     )
-    result = infer.forecast(model, panel, point=point)
+    result = infer.forecast(model, panel, _missing_days(panel), point)
     steps = np.arange(1, model.horizon + 1)
     targets = pd.Timestamp(origin) + pd.to_timedelta(steps, unit="D")
     return pd.DataFrame(
@@ -109,6 +112,18 @@ def forecast(
     )
 
 
+def _missing_days(panel: Panel) -> dict[str, int]:
+    """Number of newest open days without a count of the depots that are late, as in a night."""
+    step_t, end = np.arange(panel.n_steps), panel.n_steps
+    last_d1 = np.where(panel.observed_dt, step_t, -1).max(axis=1, keepdims=True)
+    is_missing_dt = ~panel.closed_dt[:, :end] & (step_t > last_d1)
+    missing_d = is_missing_dt[:, -LATE_DAYS:].sum(axis=1)
+    is_late_d = (missing_d > 0) & (last_d1[:, 0] >= max(0, end - 1 - LATE_DAYS))
+    return {
+        panel.depot_ids[row]: int(missing_d[row]) for row in np.flatnonzero(is_late_d)
+    }
+
+
 def _require_columns(frame: pd.DataFrame, name: str, columns: Sequence[str]) -> None:
     if missing := [column for column in columns if column not in frame]:
         raise BadInputError(
@@ -117,15 +132,27 @@ def _require_columns(frame: pd.DataFrame, name: str, columns: Sequence[str]) -> 
         )
 
 
+def _local_days(days: pd.Series) -> pd.Series:
+    """The days as they are written: a time zone is dropped, not converted to UTC."""
+    return pd.to_datetime(days).dt.tz_localize(None).dt.normalize()
+
+
 def _demand(orders: pd.DataFrame) -> pd.DataFrame:
     _require_columns(orders, "orders", ("depot_id", "date", "orders"))
     demand = pd.DataFrame(
         {
             "depot_id": orders["depot_id"].astype(str),
-            "service_on": pd.to_datetime(orders["date"]).dt.normalize(),
+            "service_on": _local_days(orders["date"]),
             "orders": orders["orders"].astype(float),
         }
     )
+    negative = demand[demand["orders"] < 0]
+    if not negative.empty:
+        first = negative.iloc[0]
+        raise BadInputError(
+            f"orders has {first['orders']:g} for {first['depot_id']} on "
+            f"{first['service_on'].date()}. Write NaN where a day is not known."
+        )
     twice = demand[demand.duplicated(["depot_id", "service_on"])]
     if not twice.empty:
         first = twice.iloc[0]
@@ -142,6 +169,11 @@ def _depots(demand: pd.DataFrame, depots: pd.DataFrame | None) -> pd.DataFrame:
     if depots is not None:
         _require_columns(depots, "depots", ("depot_id",))
         described = depots.assign(depot_id=depots["depot_id"].astype(str))
+        twice = described["depot_id"][described["depot_id"].duplicated()]
+        if not twice.empty:
+            raise BadInputError(
+                f"depots has {shortened_list(twice.unique())} twice. Keep one row for each."
+            )
         table = table.merge(described, on="depot_id", how="left")
     table = table.reindex(columns=["depot_id", *DEPOT_COLUMNS]).astype(object)
     table = table.fillna({"city": "", "country": ""})
@@ -166,7 +198,13 @@ def _events(events: pd.DataFrame | None) -> pd.DataFrame:
         events = pd.DataFrame(columns=[*EVENT_COLUMNS, *OPTIONAL_EVENT_COLUMNS])
     _require_columns(events, "events", EVENT_COLUMNS)
     absent = [name for name in OPTIONAL_EVENT_COLUMNS if name not in events]
-    return events.assign(**dict.fromkeys(absent)).astype({"value": float})
+    events = events.assign(**dict.fromkeys(absent)).astype({"value": float})
+    # As text, like the depots of the orders; a missing one stays missing.
+    depot_id = events["depot_id"]
+    return events.assign(
+        depot_id=depot_id.convert_dtypes().astype(str).where(depot_id.notna(), None),
+        kind=events["kind"].str.lower(),
+    )
 
 
 def _holidays(depots: pd.DataFrame, first: date, last: date) -> pd.DataFrame:

@@ -113,7 +113,7 @@ def running_depots(now: datetime, freshness: Freshness) -> pd.DataFrame:
     if not freshness.has_hours:
         return pd.DataFrame()
     shown = {"origin": freshness.origin, "model": freshness.model}
-    numbers = ["part", "point", "p10", "p50", "p90"]
+    numbers = ["part", "model_part", "point", "p10", "p50", "p90"]
     return read(RUNNING_DAY, numbers=numbers, days=["target_on"], now=now, **shown)
 
 

@@ -109,6 +109,13 @@ class DayCounts:
     def __len__(self) -> int:
         return len(self.row_n)
 
+    def from_first_observed(self) -> "DayCounts":
+        """Returns the counts from the first observed day on; none if no day is observed."""
+        is_observed_n = np.isfinite(self.orders_n)
+        if not is_observed_n.any():
+            return self.select(is_observed_n)
+        return self.select(self.day_n >= self.day_n[is_observed_n].min())
+
     @property
     def first_on(self) -> date:
         """The first day of the counts."""
@@ -172,7 +179,7 @@ def build_panel(
         days,
         demand["orders"].to_numpy(np.float32, na_value=np.nan),
     )
-    until = counts.select(days <= np.datetime64(through))
+    until = counts.select(days <= np.datetime64(through)).from_first_observed()
     if depots.empty or not len(until):
         raise no_demand(through)
     start_on = until.first_on
@@ -279,7 +286,8 @@ def build_calendar(
     events = _in_order(events[events["kind"] != CLOSED])
     holidays = holidays.assign(kind=holidays["name"].map(_kind_of_holiday))
     names = sorted(set(holidays["kind"]))
-    kinds = (HOLIDAY, *names, *sorted(set(events["kind"])))
+    # An event may be of the kind `holiday`, or have the name of one.
+    kinds = (HOLIDAY, *names, *sorted(set(events["kind"]) - {HOLIDAY, *names}))
     places = depots[["country", "subdivision", "city"]].fillna({"subdivision": ""})
     group_d = places.groupby(list(places), sort=False, dropna=False).ngroup().to_numpy()
     groups = list(places.drop_duplicates().itertuples(index=False, name=None))

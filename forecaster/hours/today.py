@@ -81,8 +81,8 @@ def running_cities(depots: pd.DataFrame) -> pd.DataFrame:
 
     Args:
       depots: Depots with orders of the running day: depot_id, city, target_on, until_hour,
-        by_hour, share, city_concentration, part (its orders in the planned total), and the
-        model's quantiles of totals: city_p10, city_p50, city_p90, fleet_p10, fleet_p50, fleet_p90.
+        by_hour, share, city_concentration, part and model_part (its orders in the planned
+        and in the model's total), and the model's quantiles of totals: city_p10, city_p50, city_p90, fleet_p10, fleet_p50, fleet_p90.
 
     Returns:
       `CITY_COLUMNS`: city (FLEET for all, if every open depot has orders of the same day),
@@ -95,18 +95,23 @@ def running_cities(depots: pd.DataFrame) -> pd.DataFrame:
     so_far = depots_so_far(depots)
     cities = _summed(so_far, "city")
     fleet = _summed(so_far.assign(city=FLEET), "fleet")
-    # No city is missing if the cities' medians add up to the fleet's.
-    is_whole = len(fleet) == 1 and np.isclose(cities["p50"].sum(), fleet["p50"], 1e-3)
+    # No depot is missing if the model's parts add up to the fleet's median.
+    is_whole = len(fleet) == 1 and np.isclose(fleet["covered"], fleet["p50"], 1e-3)
     if len(cities) > 1 and is_whole:
         cities = pd.concat([fleet, cities])
     share_r = (cities["expected"] / cities["forecast"]).to_numpy(float)
-    # Scales the model's band to the planner's numbers.
-    ratio = cities["forecast"] / cities["p50"]
+    # Scales the model's band to the planner's numbers; without a band, the number is certain.
+    has_band = cities["p50"] > 0
+    ratio = cities["forecast"] / cities["p50"].where(has_band)
+    low, high = (
+        (ratio * cities[name]).where(has_band, cities["forecast"]).to_numpy(float)
+        for name in ("p10", "p90")
+    )
     estimated = estimate(
         cities["orders_so_far"].to_numpy(float),
         cities["forecast"].to_numpy(float),
-        (ratio * cities["p10"]).to_numpy(float),
-        (ratio * cities["p90"]).to_numpy(float),
+        low,
+        high,
         share_r,
         float(depots["city_concentration"].iloc[0]),
     )
@@ -128,6 +133,7 @@ def _summed(depots: pd.DataFrame, total: str) -> pd.DataFrame:
         orders_so_far=("orders_so_far", "sum"),
         expected=("expected", "sum"),
         forecast=("part", "sum"),
+        covered=("model_part", "sum"),
         **quantiles,
     )
     return cities[cities["forecast"] > 0]

@@ -63,7 +63,8 @@ class PanelsAsKnown:
             self.missing_days = late_depots.missing_days(connection, last_origin)
         self.last_origin = last_origin
         self._zone = zone
-        counts = tables.counts
+        # Days before the first observed one, blank or withdrawn, are no history.
+        counts = tables.counts.from_first_observed()
         if tables.depots.empty or not len(counts):
             raise no_demand(last_origin)
         self._start_on = counts.first_on

@@ -80,6 +80,10 @@ def shares_ahead(
     recent = origin - np.arange(WINDOW_DAYS)
     past = np.union1d(recent, special.evidence_days(origin, ahead))
     count_dtk = store_hours.past_hours(connection, panel.depot_ids, past.tolist())
+    # A day that is not known, such as a partial one, may have only some of its hours.
+    step_t = (past - np.datetime64(panel.start_on)).astype(int)
+    is_known_dt = panel.observed_dt[:, np.maximum(step_t, 0)] & (step_t >= 0)
+    count_dtk *= is_known_dt[..., None]
     shares = day_shares(
         PastHours(past, count_dtk, special.on(past)),
         panel.cities,

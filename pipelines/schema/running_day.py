@@ -25,7 +25,7 @@ with clocks as (
 )
 select r.depot_id, r.name, r.city, r.target_on, h.until_hour,
        coalesce(r.by_hour, array_fill(0, array[24])) as by_hour, s.share,
-       s.concentration, s.city_concentration, f.part, f.point, f.p10, f.p50, f.p90,
+       s.concentration, s.city_concentration, f.part, f.model_part, f.point, f.p10, f.p50, f.p90,
        f.city_p10, f.city_p50, f.city_p90, f.fleet_p10, f.fleet_p50, f.fleet_p90
 from running r join heard h using (timezone, source)
 join hour_shares s on s.depot_id = r.depot_id and s.target_on = r.target_on

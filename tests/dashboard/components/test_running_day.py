@@ -26,7 +26,7 @@ def depots():
             "depot_id": ["a", "b"], "name": ["<b>", "quiet"], "city": "Lon & don",
             "target_on": DAY, "until_hour": 11.0, "by_hour": [[20] * 24, [10] * 24],
             "share": [[1 / 24] * 24] * 2, "concentration": 500.0, "city_concentration": 900.0,
-            "part": [240.0, 240.0], "point": 233.0, "p10": 200.0, "p50": 240.0, "p90": 280.0,
+            "part": [240.0, 240.0], "model_part": [240.0, 240.0], "point": 233.0, "p10": 200.0, "p50": 240.0, "p90": 280.0,
             "city_p10": 430.0, "city_p50": 480.0, "city_p90": 530.0,
             "fleet_p10": 430.0, "fleet_p50": 480.0, "fleet_p90": 530.0,
         }

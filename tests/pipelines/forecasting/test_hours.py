@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from pipelines.demand import counting
-from pipelines.demand.panels import shared_panels
+from pipelines.demand.panels import read_panel, shared_panels
 from pipelines.forecasting import hours
 from pipelines.runs.ledger import recorded
 from pipelines.schema import depots
@@ -236,3 +236,33 @@ def test_the_hours_are_published_with_the_forecast(fleet, harbor, tmp_path):
     by_day = stored.to_pandas().groupby(["depot_id", "target_on"])["point"].sum()
     expected = days.set_index(["depot_id", "target_on"])["point"]
     assert np.allclose(by_day.sort_index(), expected.sort_index())
+
+
+def shares_of_days_ahead(engine):
+    panel = read_panel(engine, LAST)
+    ahead = [LAST + timedelta(days=step) for step in range(1, 8)]
+    with engine.connect() as connection:
+        return hours.shares_ahead(connection, panel, ahead).share_dhk
+
+
+def test_the_hours_of_a_day_that_is_not_known_are_no_evidence(fleet):
+    """Partial days: half of Delft's Fridays have their first hours only, and no count."""
+    days = [LAST - timedelta(days=back) for back in (6, 13, 20, 27)]
+    of_days = "where service_on = any(:days) and depot_id in ('A', 'B')"
+    with fleet.begin() as connection:
+        parameters = {"days": days}
+        connection.execute(
+            sa.text(f"update demand_versions set orders = null {of_days}"), parameters
+        )
+        connection.execute(
+            sa.text(
+                "update order_counts set by_hour = by_hour[1:8] || array_fill(0, array[16])"
+                f" {of_days}"
+            ),
+            parameters,
+        )
+    found = shares_of_days_ahead(fleet)
+    with fleet.begin() as connection:
+        connection.execute(sa.text(f"delete from order_counts {of_days}"), parameters)
+    expected = shares_of_days_ahead(fleet)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
