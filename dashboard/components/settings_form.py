@@ -82,7 +82,8 @@ def _settings_fields(settings: CitySettings, form: str) -> CitySettings:
         shifts=entered_shifts.strip(),
     )
     # Editing only other fields keeps the vans estimated; saving without any edit confirms them.
-    is_kept = (vans, orders) == (settings.vans, n_orders) and entered != settings
+    is_same = vans == settings.vans or (math.isnan(vans) and settings.vans is None)
+    is_kept = is_same and orders == n_orders and entered != settings
     if settings.is_estimated and is_kept:
         return replace(entered, has_estimated_vans=True)
     entered = replace(entered, vans=None if math.isnan(vans) else int(vans))

@@ -33,12 +33,23 @@ select runs.run_id, parent_id, step, origin_on, {RUN_STATE} as state, started_at
        extract(epoch from coalesce(finished_at, clock_timestamp()) - started_at)
          ::float8 as seconds,
        case when step = 'nightly' and metrics ? 'late_depots' then (
-           select max(counted_at) from (
-               select min(recorded_at) as counted_at from demand_versions
-               where service_on = runs.origin_on and orders is not null group by depot_id
-           ) first_count
-           where counted_at > runs.finished_at
-           having count(*) >= (runs.metrics ->> 'late_depots')::bigint
+           select max(came.last_at) from runs made
+           cross join jsonb_each_text(made.metrics -> 'late_cities') as late (city, depots)
+           cross join lateral (
+               select count(*) as depots, max(counted_at) as last_at from (
+                   select min(v.recorded_at) as counted_at
+                   from demand_versions v join depots d using (depot_id)
+                   where d.city = late.city and v.service_on = runs.origin_on
+                     and v.orders is not null and exists (
+                         select from forecasts f
+                         where (f.depot_id, f.origin_on) = (v.depot_id, runs.origin_on)
+                           and f.made_at < runs.finished_at)
+                   group by v.depot_id
+               ) first_count
+               where counted_at > runs.finished_at
+           ) came
+           where made.parent_id = runs.run_id and made.step = 'forecast'
+           having bool_and(came.depots >= late.depots::bigint)
        ) end as late_came_at
 from runs join parents p on p.run_id = coalesce(parent_id, runs.run_id)
 order by coalesce(parent_id, runs.run_id) desc, runs.run_id

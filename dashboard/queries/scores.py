@@ -155,7 +155,8 @@ def _band_coverage(measures: str) -> str:
           where e.depot_id is null and e.kind <> 'closed'
             and e.ends_on >= (select first_on - 1 from period)) e
     cross join generate_series(greatest(e.starts_on, (select first_on - 1 from period)),
-                               e.ends_on, interval '1 day') as day
+                               least(e.ends_on, (select last_on + 1 from period)),
+                               interval '1 day') as day
     union
     select d.city, h.day_on
     from (select distinct city, country, subdivision from depots) d

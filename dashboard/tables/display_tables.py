@@ -76,8 +76,8 @@ def display(result: pd.DataFrame, *columns: str, **renamed: str) -> pd.DataFrame
 
 def _displayed(values: pd.Series) -> pd.Series:
     if values.name == "delivery_probability":
-        # Rounded down, and never certain, as `words.chance` on pages.
-        return (100 * values + 1e-9).floordiv(1).clip(upper=99)
+        # Rounded down, and never certain, as `words.chance` on pages; 99.5 for more than 99 %.
+        return (100 * values + 1e-9).floordiv(1).mask(values > 0.99, 99.5)
     if values.name in FRACTIONS:
         return 100 * values
     if values.name == "basis":

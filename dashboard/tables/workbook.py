@@ -35,8 +35,8 @@ FORMATS = {
     "day": {"num_format": "ddd d mmm yyyy", "align": "left"},
     "time": {"num_format": "ddd d mmm yyyy hh:mm", "align": "left"},
     "percent": {"num_format": '0.0" %"'},
-    # Values are rounded down and at most 99, so that cells read as on the pages.
-    "chance": {"num_format": '[>=99]"> 99 %";[<1]"< 1 %";0" %"'},
+    # Values are rounded down, or 99.5, so that cells read as on the pages.
+    "chance": {"num_format": '[>99]"> 99 %";[<1]"< 1 %";0" %"'},
 }  # fmt: skip
 CITY_COLUMNS = (
     "city", "target_on", "point", "model_point", "needed", "vans", "short",

@@ -6,6 +6,7 @@ from dashboard import queries
 from dashboard.charts import forecast_charts
 from dashboard.components import (
     depot_list,
+    first_forecast,
     page_head,
     running_day,
     score_filter,
@@ -50,6 +51,8 @@ with history:
 every_day = queries.depot_days(depot, freshness)
 days = every_day.iloc[HISTORY_DAYS - SPANS[span] :]
 ahead = days[days["point"].notna()]
+if not ahead.empty and queries.fleet_week(freshness).empty:
+    widgets.stop_page(first_forecast.NO_OPEN_DEPOTS)
 with head:
     if not ahead.empty:
         of_city = van_plan.city_plan(own["city"], freshness).depots

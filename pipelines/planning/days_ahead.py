@@ -166,7 +166,9 @@ def city_bands(week: pd.DataFrame) -> pd.DataFrame:
 # Holidays and events by day and city; closures are in the forecasts.
 FLEET_EVENTS = f"""
 with days as ({DAYS}), open_depots as (
-    select * from depots where closed_on is null or closed_on > :origin
+    select * from depots d where (closed_on is null or closed_on > :origin) and exists (
+        select from forecasts f
+        where (f.depot_id, f.origin_on, f.model_version) = (d.depot_id, :origin, :model))
 ), special as (
     select g.day_on, e.kind as what, false as is_holiday, d.city, d.depot_id
     from days g join events e on g.day_on between e.starts_on and e.ends_on
@@ -200,6 +202,7 @@ def fleet_events(
         since=shown.origin - timedelta(days=n_days - 1),
         until=shown.until,
         origin=shown.origin,
+        model=shown.model,
     )
 
 
@@ -209,7 +212,7 @@ FORECAST_OF_DAY = f"""
 with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), newest_scores as materialized (
     select distinct on (s.depot_id) s.*
     from scores s join live_forecasts using (origin_on, model_version)
-    where s.target_on = :day
+    where s.target_on = :day and s.is_live
     order by s.depot_id, s.origin_on desc
 ), levels as materialized (
     -- The median of its city's total over the sum of the medians of the city's depots.
@@ -219,7 +222,7 @@ with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), newest_scores as materi
     from (select distinct origin_on, model_version from newest_scores) made
     join forecasts f using (origin_on, model_version)
     join forecast_totals t using (city, origin_on, target_on, model_version)
-    where f.target_on = :day
+    where f.target_on = :day and f.is_live
 ), last_scores as (
     select s.depot_id, s.p10, s.point, s.p90, coalesce(level, 1) * s.p50 as part
     from newest_scores s left join levels using (depot_id, origin_on, model_version)
@@ -343,6 +346,7 @@ with days as (
     from demand_versions v join depots d using (depot_id)
     where v.superseded_at is null and v.orders is not null
       and v.service_on between :since and :until
+      and (d.closed_on is null or d.closed_on > :origin)
     group by d.city, v.service_on
 )
 select city, percentile_cont(0.9) within group (order by orders) as orders
@@ -362,4 +366,5 @@ def busy_day_orders(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
         numbers=["orders"],
         since=max(shown.last_on, shown.origin) - BUSY_DAY_WINDOW + timedelta(days=1),
         until=max(shown.last_on, shown.origin),
+        origin=shown.origin,
     )

@@ -8,6 +8,8 @@ from forecaster.hours.day_shape import HOURS
 DEFAULT_SHIFTS = "06-14, 14-22"
 SHIFT = re.compile(r"(\d{1,2})\s*[-–]\s*(\d{1,2})")
 MAX_SHIFTS = 4
+MAX_LENGTH = 100
+"""Characters of all shifts, as in the table `city_settings`."""
 RULE = (
     f"Shifts are hours such as “{DEFAULT_SHIFTS}”, at most {MAX_SHIFTS} and none twice, each with a "
     "first hour from 0 to 23 and an end from 1 to 24."
@@ -50,4 +52,4 @@ def parse(text: str) -> list[Shift]:
 
 def is_valid(text: str) -> bool:
     """Whether a planner may save the text; an empty one removes the shifts."""
-    return not text.strip() or bool(parse(text))
+    return not text.strip() or (len(text) <= MAX_LENGTH and bool(parse(text)))

@@ -145,3 +145,8 @@ def test_a_mistake_in_shifts_is_told_with_the_rule():
     (told,) = city_settings.problems(wrong, "Ann")
     assert told == f"Shifts are “six to two”. {shift_times.RULE}"
     assert city_settings.problems(replace(wrong, shifts="06-14"), "Ann") == []
+
+
+def test_shifts_too_long_for_the_table_are_refused(seeded):
+    with pytest.raises(BadInputError):
+        changing.set_city("Rotterdam", shifts="06-14" + ", " * 60 + "14-22")
