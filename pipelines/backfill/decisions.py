@@ -24,10 +24,12 @@ NEWEST_DAY = (
     "the pages would show it as the newest forecast, without the other depots. Forecast all "
     "of them with 'harbor forecast', or leave --depot and --city out"
 )
+NOT_STARTED = "none of the chosen depots had orders up to this origin"
 NO_MODEL = "no usable model was trained only on days up to this origin"
 ReasonCode = Literal[
     "no_data",
     "newest_day",
+    "not_started",
     "too_little_history",
     "no_model",
     "live_forecast",
@@ -101,6 +103,9 @@ def decide(
         if chosen is not None and len(chosen) == n_depots:
             chosen = None
         newest_origin_on = backfill.newest_origin(connection)
+        started_on = None
+        if chosen is not None:
+            started_on = backfill.first_started(connection, chosen) or date.max
         stored = backfill.stored_forecasts(
             connection, request.first, request.last, chosen
         )
@@ -115,7 +120,7 @@ def decide(
             request=request,
             horizon=settings.horizon,
             last_day_on=last_day_on,
-            is_part=chosen is not None,
+            started_on=started_on,
             newest_origin_on=newest_origin_on or date.min,
             first_day_on=backfill.first_observed(connection) or last_day_on,
             n_depots=n_depots if chosen is None else len(chosen),
@@ -139,15 +144,15 @@ class _Decider:
     """The request and the stored state that determine the decisions.
 
     Demand covers `first_day_on` to `last_day_on`. Pages show the forecast from
-    `newest_origin_on` (`date.min` if there is none). The backfill is for `n_depots`; `is_part` if
-    they are not the whole fleet. `models` are newest first; `stored` is by origin and version.
+    `newest_origin_on` (`date.min` if there is none). The backfill is for `n_depots`; `started_on`
+    is the first origin that has any of them, None for the whole fleet. `models` are newest first; `stored` is by origin and version.
     `is_foreign` returns whether the artefact file with a name needs another release.
     """
 
     request: BackfillRequest
     horizon: int
     last_day_on: date
-    is_part: bool
+    started_on: date | None
     newest_origin_on: date
     first_day_on: date
     n_depots: int
@@ -190,8 +195,10 @@ class _Decider:
             reason = f"the data is of {self.first_day_on} to {self.last_day_on}"
             return Decision(origin, False, "no_data", reason)
         # The newest origin is included: a new champion may have no forecast from it yet.
-        if self.is_part and origin >= self.newest_origin_on:
+        if self.started_on is not None and origin >= self.newest_origin_on:
             return Decision(origin, False, "newest_day", NEWEST_DAY)
+        if self.started_on is not None and origin < self.started_on:
+            return Decision(origin, False, "not_started", NOT_STARTED)
         return None
 
     def _compare(

@@ -6,7 +6,7 @@ An unknown value is absent, never 0.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 
 import sqlalchemy as sa
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -150,7 +150,8 @@ def _night_of(settings: Settings, zones: Mapping[str, int], day: date) -> DueNig
     starts_at = settings.night_on(day)
     origin_on = settings.origin_of(starts_at, zones)
     if settings.ready_by is None:
-        return DueNight(origin_on, starts_at, starts_at + READY_AFTER)
+        # In UTC, because adding time to a local time ignores clock changes.
+        return DueNight(origin_on, starts_at, starts_at.astimezone(UTC) + READY_AFTER)
     clock = time.fromisoformat(settings.ready_by)
     ready_by = datetime.combine(day, clock, settings.zone)
     if ready_by <= starts_at:

@@ -1,6 +1,7 @@
 """Serves `/metrics`, `/healthz` and `/readyz` from the newest snapshot, without a query."""
 
 import shutil
+import socket
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -145,6 +146,12 @@ def application(state: MonitorState) -> WSGIApplication:
     return answer
 
 
+class _Server6(ThreadingWSGIServer):
+    """The same for an IPv6 address."""
+
+    address_family = socket.AF_INET6
+
+
 class _QuietHandler(WSGIRequestHandler):
     """Logs no requests: the many scrapes would hide other log lines."""
 
@@ -157,8 +164,9 @@ class _QuietHandler(WSGIRequestHandler):
 @contextmanager
 def serving(state: MonitorState, address: str, port: int) -> Iterator[int]:
     """Serves until the block ends; yields the port, which the system chooses if `port` is 0."""
+    server_class = _Server6 if ":" in address else ThreadingWSGIServer
     with make_server(
-        address, port, application(state), ThreadingWSGIServer, _QuietHandler
+        address, port, application(state), server_class, _QuietHandler
     ) as server:
         thread = Thread(target=server.serve_forever, name="metrics", daemon=True)
         thread.start()

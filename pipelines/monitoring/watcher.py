@@ -4,6 +4,7 @@ import time
 import urllib.request
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from http.client import HTTPException
 
 import sqlalchemy as sa
 import structlog
@@ -128,6 +129,7 @@ def probe_dashboard(url: str) -> float | None:
             url + FIRST_PAGE, timeout=PROBE_TIMEOUT_S
         ) as answer:
             answer.read()
-    except OSError:
+    # An answer that is cut or not HTTP; ValueError: an address that names no host.
+    except (OSError, HTTPException, ValueError):
         return None
     return time.monotonic() - began

@@ -9,7 +9,6 @@ import sqlalchemy as sa
 import structlog
 
 from forecaster.errors import NothingToDoError, TrainingError
-from forecaster.inference.artefact_file import is_of_another_schema
 from pipelines import pruning
 from pipelines.demand import counting
 from pipelines.demand.panels import ReadPanels, shared_panels
@@ -109,8 +108,8 @@ def monitor_accuracy(context: NightlyContext, run: Run) -> None:
 def train(context: NightlyContext, run: Run) -> None:
     """Trains a challenger through the origin, unless an earlier nightly run already has.
 
-    An earlier training is reused if it had the same data and settings, and its artefact has the
-    schema of this release.
+    An earlier training is reused if it had the same data and settings, and its artefact can be
+    used.
 
     Raises:
       TrainingError: several attempts at this night ended during training with these settings, for
@@ -126,8 +125,9 @@ def train(context: NightlyContext, run: Run) -> None:
         previous = runs.same_training(connection, context.day, settings_id)
         ended = runs.nights_ended_in_training(connection, context.day, settings_id)
         choices = models.servable(connection, context.day)
-    if previous is not None and not is_of_another_schema(
-        context.settings.artefacts / previous.filename
+        trained = models.model(connection, previous.model) if previous else None
+    if previous is not None and forecast_module.load_if_usable(
+        context.settings.artefacts, trained
     ):
         run.metrics |= {"model": previous.model, "by_run": previous.run_id}
         return

@@ -44,6 +44,10 @@ STATEMENTS = {
 }
 """Statement and columns of each dataset."""
 
+HAS_FORECAST = (
+    "select exists (select from forecasts where origin_on = cast(:origin as date))"
+)
+
 
 def publish_files(engine: sa.Engine, destination: Destination) -> dict[str, int]:
     """Brings the files of a destination up to date with the database.
@@ -57,9 +61,7 @@ def publish_files(engine: sa.Engine, destination: Destination) -> dict[str, int]
     written: Counter[str] = Counter()
     with snapshot(engine, FILES_LOCK) as connection:
         stored = destination.read(MANIFEST)
-        manifest: dict[str, dict[str, str]] = (
-            {} if stored is None else json.loads(stored)
-        )
+        manifest = _manifest_of(stored)
         shown = states(connection, FORECAST_STATES)
         scored = states(connection, SCORE_STATES)
         for dataset, now in (
@@ -77,11 +79,25 @@ def publish_files(engine: sa.Engine, destination: Destination) -> dict[str, int]
                     _write(destination, partition, table.drop_columns(["origin_on"]))
                     published[str(origin)] = state
                     written[dataset] += 1
+        published = manifest["scores"]
+        for name in sorted(published.keys() - set(map(str, scored))):
+            # Its actuals were withdrawn; a pruned origin has no forecast any more.
+            if connection.scalar(sa.text(HAS_FORECAST), {"origin": name}):
+                _delete(destination, f"scores/origin_on={name}")
+                del published[name]
         _publish_latest(connection, destination, shown, manifest, written)
         content = json.dumps(manifest, indent=1, sort_keys=True).encode()
         if content != stored:
             destination.write(MANIFEST, content)
     return dict(written)
+
+
+def _manifest_of(stored: bytes | None) -> dict[str, dict[str, str]]:
+    """The stored manifest; if there is none, or it is damaged, empty: all is published again."""
+    try:
+        return {} if stored is None else dict(json.loads(stored))
+    except (TypeError, ValueError):
+        return {}
 
 
 def _publish_latest(

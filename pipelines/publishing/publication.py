@@ -4,7 +4,7 @@ import pyarrow as pa
 import sqlalchemy as sa
 
 from forecaster.errors import HarborError
-from pipelines.ingest.sources.files import first_line
+from pipelines.ingest.sources.files import first_line, without_credentials
 from pipelines.publishing.destination import Destination
 from pipelines.publishing.files import publish_files
 from pipelines.publishing.webhooks import post, webhooks_of
@@ -42,9 +42,12 @@ def publish(run: Run, settings: Settings) -> None:
     """
     addresses, where = webhooks_of(settings), None
     if settings.publish_url is not None:
-        destination = Destination.at(settings.publish_url.get_secret_value())
-        where = destination.address
+        url = settings.publish_url.get_secret_value()
+        where = without_credentials(url).rstrip("/")
         try:
+            # Opening a bucket looks up its region.
+            destination = Destination.at(url)
+            where = destination.address
             run.metrics["published"] = publish_files(run.engine, destination)
         except (OSError, pa.ArrowException) as error:
             advice = "Check HARBOR_PUBLISH_URL and what this account may do there"

@@ -20,6 +20,13 @@ PAUSES_S = (1.0, 5.0)
 """Pauses before the second and the third attempt."""
 
 
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Refuses redirects: after one, urllib would send a GET without the message."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """Follows none, so that the status is an error."""
+
+
 def webhooks_of(settings: Settings) -> list[str]:
     """The addresses that HARBOR_PUBLISH_WEBHOOKS names; empty where it is not set.
 
@@ -62,13 +69,14 @@ def post(addresses: Sequence[str], message: Mapping[str, Any]) -> list[str]:
 
 def _post_once(address: str, message: Mapping[str, Any]) -> str | None:
     """Posts a message; returns why it was not accepted, or None."""
-    request = urllib.request.Request(  # noqa: S310 - http and https only, see `webhooks_of`
-        address,
-        data=json.dumps(message).encode(),
-        headers={"Content-Type": "application/json", "User-Agent": "harbor-fleet"},
-    )
     try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT_S):  # noqa: S310
+        request = urllib.request.Request(  # noqa: S310 - http and https only, see `webhooks_of`
+            address,
+            data=json.dumps(message).encode(),
+            headers={"Content-Type": "application/json", "User-Agent": "harbor-fleet"},
+        )
+        opener = urllib.request.build_opener(_NoRedirect)
+        with opener.open(request, timeout=TIMEOUT_S):
             return None
     except urllib.error.HTTPError as error:
         return f"{error.code} {responses.get(error.code, '')}".strip()
@@ -79,3 +87,6 @@ def _post_once(address: str, message: Mapping[str, Any]) -> str | None:
     except HTTPException as error:
         # Its text may contain the address.
         return f"no HTTP answer ({type(error).__name__})"
+    except ValueError as error:
+        # Not ASCII, or no host: its text contains parts of the address.
+        return f"no valid address ({type(error).__name__})"

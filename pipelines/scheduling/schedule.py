@@ -153,6 +153,9 @@ class NightlyJobs:
         origin = due_origin(self._engine, self._settings, now)
         if origin is None:
             origin = unpublished_origin(self._engine, now)
+            if origin is not None and self._attempts[origin] >= limit:
+                # Publishing is given up; a late feed is not.
+                origin = None
         if origin is None:
             limit = MAX_LATE_ATTEMPTS
             origin = feed_freshness.late_origin_with_new_files(

@@ -41,6 +41,13 @@ where f.origin_on between :first and :last
   and (cast(:depots as text[]) is null or f.depot_id = any(:depots))
 group by f.origin_on, f.model_version
 """
+FIRST_STARTED = """
+select least(min(v.service_on),
+             min(date '0001-01-01') filter (where d.opened_on is not null))
+from depots d left join demand_versions v
+  on v.depot_id = d.depot_id and v.orders is not null
+where d.depot_id = any(:depots)
+"""
 # Data that arrived after a time, and the first origin that knows the data. Whenever it was loaded,
 # a first count is known on the next morning, and a first version of an event or signal from its
 # `known_from`. A correction is known from its load (`known_at`), and a depot's description to every
@@ -177,6 +184,11 @@ def first_observed(connection: sa.Connection) -> date | None:
             "where superseded_at is null and orders is not null"
         )
     )
+
+
+def first_started(connection: sa.Connection, depot_ids: Sequence[str]) -> date | None:
+    """The first origin whose panel has any of some depots; `date.min` if one has an opening day."""
+    return connection.scalar(sa.text(FIRST_STARTED), {"depots": depot_ids})
 
 
 def newest_origin(connection: sa.Connection) -> date | None:

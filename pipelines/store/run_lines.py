@@ -19,7 +19,7 @@ def lines_of(
     """Log lines of a top-level run and of its steps, each with its step, oldest first.
 
     Only lines with a line_id greater than `after`. If there are more than `limit`, the oldest
-    lines of level info are left out first.
+    lines of level info are left out first, but those of refused files last.
     """
     step = sa.select(runs.c.run_id).where(runs.c.parent_id == run_id)
     statement = (
@@ -29,7 +29,11 @@ def lines_of(
             (run_lines.c.run_id == run_id) | run_lines.c.run_id.in_(step),
             run_lines.c.line_id > after,
         )
-        .order_by(run_lines.c.level == "info", run_lines.c.line_id.desc())
+        .order_by(
+            (run_lines.c.level == "info")
+            & (run_lines.c.fields["state"].astext.is_distinct_from("refused")),
+            run_lines.c.line_id.desc(),
+        )
         .limit(limit)
     )
     rows = connection.execute(statement).mappings()

@@ -45,7 +45,7 @@ select max(n.run_id) from runs n
 join runs d on d.parent_id = n.run_id and d.step = 'demand'
 where n.step = 'nightly' and n.state = 'done' and n.origin_on = :origin and {NO_NEW_DATA}
   and not {SET_BACK_SINCE.format(brings=BROUGHT_IN)}
-  and n.metrics ->> 'unpublished' is null
+  and (:even_unpublished or n.metrics ->> 'unpublished' is null)
   and not exists (select from shown_forecast
                   where origin_on > :origin and published_at > clock_timestamp())
 """
@@ -192,13 +192,17 @@ def run_with_steps(connection: sa.Connection, run_id: int) -> list[dict[str, Any
     return [dict(row) for row in connection.execute(statement).mappings()]
 
 
-def night_without_new_data(connection: sa.Connection, origin: date) -> int | None:
+def night_without_new_data(
+    connection: sa.Connection, origin: date, *, even_unpublished: bool = False
+) -> int | None:
     """Id of the newest nightly run done for an origin, if no data has changed since; else None.
 
-    A night whose forecast was not published to other systems does not count: it may run again.
+    A night whose forecast was not published to other systems does not count, as it may run again,
+    unless `even_unpublished`.
     None counts while a later origin is shown that was published by a clock that was ahead.
     """
-    return connection.scalar(sa.text(NIGHT_WITHOUT_NEW_DATA), {"origin": origin})
+    parameters = {"origin": origin, "even_unpublished": even_unpublished}
+    return connection.scalar(sa.text(NIGHT_WITHOUT_NEW_DATA), parameters)
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,18 @@ from pyarrow import fs
 
 from forecaster.errors import ConfigError
 from pipelines import pruning
+from pipelines.demand import counting
 from pipelines.publishing import files
 from pipelines.publishing.destination import Destination
 from pipelines.publishing.files import publish_files
 from pipelines.settings import Settings
 from pipelines.store import score_totals
-from tests.pipelines.make import score_known_days
+from tests.pipelines.make import (
+    UTC_ZONE,
+    forecast_from,
+    midnight_after,
+    score_known_days,
+)
 from tests.pipelines.publishing.conftest import EARLIER, LAST
 
 FLAT_SHARES = """
@@ -327,3 +333,61 @@ def test_a_home_folder_is_expanded(monkeypatch, tmp_path):
     Destination.at("~/published").write("a.txt", b"x")
     assert (tmp_path / "published" / "a.txt").read_bytes() == b"x"
     shutil.rmtree(tmp_path / "published")
+
+
+def test_what_is_published_after_a_restore_replaces_what_was_lost(fleet, published):
+    publish(fleet, published)
+    with fleet.engine.begin() as connection:
+        saved = connection.scalar(
+            sa.text("select max(publication_id) from publications")
+        )
+    fleet.next_night()
+    publish(fleet, published)
+    # A restore: the night is gone, and the numbers of publications go on from the backup.
+    with fleet.engine.begin() as connection:
+        for table in ("score_totals", "scores"):
+            connection.execute(sa.text(f"delete from {table}"))
+        for table in ("forecast_totals", "forecasts", "publications"):
+            connection.execute(
+                sa.text(f"delete from {table} where origin_on = :d"), {"d": LAST}
+            )
+        connection.execute(
+            sa.text(
+                "select setval(pg_get_serial_sequence('publications', 'publication_id'), :n)"
+            ),
+            {"n": saved},
+        )
+        connection.execute(
+            sa.text("update daily_counts set orders = 400 where service_on = :d"),
+            {"d": LAST},
+        )
+    counting.rebuild(
+        fleet.engine, midnight_after(LAST)
+    )  # the mended file has other counts
+    artefacts = fleet.home / "artefacts"
+    later = midnight_after(LAST) + timedelta(hours=5)
+    forecast_from(fleet.engine, artefacts, LAST, later, UTC_ZONE)
+    publish(fleet, published)
+    (shown,) = fleet.read("select sum(p50) as p50 from latest_forecasts")
+    got = rows_of(published, "forecasts", "origin_on", "depot_id", "target_on")
+    assert got[got["origin_on"] == LAST]["p50"].sum() == pytest.approx(shown["p50"])
+
+
+def test_scores_whose_actuals_were_withdrawn_are_published_no_longer(fleet, published):
+    fleet.next_night()
+    publish(fleet, published)
+    assert any(name.startswith("scores/") for name in names_in(published))
+    with fleet.engine.begin() as connection:
+        gone = sa.text("delete from daily_counts where service_on = :day")
+        connection.execute(gone, {"day": LAST})
+    counting.rebuild(fleet.engine, midnight_after(LAST))
+    score_known_days(fleet.engine)
+    assert fleet.read("select * from daily_scores") == []
+    publish(fleet, published)
+    assert not any(name.startswith("scores/") for name in names_in(published))
+
+
+def test_a_damaged_manifest_publishes_everything_again(fleet, published, tmp_path):
+    publish(fleet, published)
+    (tmp_path / "published" / "_published.json").write_bytes(b"")
+    assert publish(fleet, published) == {"forecasts": 1, "totals": 1}

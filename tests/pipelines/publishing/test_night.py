@@ -3,15 +3,18 @@
 import json
 import re
 import socketserver
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from threading import Thread
 
 import pytest
 
 from forecaster.errors import ConfigError, NothingToDoError
-from pipelines.nightly.run import run_nightly
+from pipelines.nightly import steps
+from pipelines.nightly.run import NightlyError, run_nightly
 from pipelines.nightly.steps import NightlyContext
 from pipelines.publishing import webhooks
+from pipelines.publishing.destination import Destination
 from pipelines.scheduling import schedule
 from pipelines.settings import Settings
 from tests.pages import ROOT
@@ -165,3 +168,32 @@ def test_a_server_that_is_not_there_is_a_sentence(listener, monkeypatch):
     assert failure == (
         "Address 1 of HARBOR_PUBLISH_WEBHOOKS did not accept it: Connection refused."
     )
+
+
+def test_an_unreachable_bucket_is_told_with_advice(night, monkeypatch):
+    def fail(_url):
+        raise OSError(
+            "When resolving region for bucket 'b': AWS Error NETWORK_CONNECTION"
+        )
+
+    monkeypatch.setattr(Destination, "at", fail)
+    unpublished = night(publish_url="s3://bucket/x")["unpublished"]
+    assert "This is unexpected" not in unpublished
+    assert "Check HARBOR_PUBLISH_URL" in unpublished
+
+
+def test_a_trained_model_whose_file_is_lost_is_trained_again(
+    night, tmp_path, monkeypatch
+):
+    def fail(*_):
+        raise RuntimeError("killed here")
+
+    whole = steps.STEPS
+    broken = {name: replace(whole[name], work=fail) for name in ("promote", "forecast")}
+    monkeypatch.setattr(steps, "STEPS", whole | broken)
+    with pytest.raises(NightlyError):
+        night()
+    monkeypatch.setattr(steps, "STEPS", whole)
+    for path in (tmp_path / "artefacts").glob("*.npz"):
+        path.unlink()
+    assert night()["steps"]["promote"]["promoted"]
