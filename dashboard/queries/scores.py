@@ -18,7 +18,7 @@ from pipelines.schema.published_scores import (
 
 SCORED_DAYS = 56
 """Days in the default period of scores."""
-MAX_DAYS, MAX_REASONS = 15, 10
+MAX_DAYS = 15
 
 
 @dataclass(frozen=True)
@@ -319,7 +319,7 @@ OVERRIDE_ACCURACY = f"""{PUBLISHED}, final as (
     select distinct on (depot_id, target_on) * from overrides
     order by depot_id, target_on, override_id desc
 ), known as (
-    select o.reason, o.orders, o.point, s.seasonal_naive, s.actual
+    select o.orders, o.point, s.actual
     from final o
     join (select s.*, d.city from scores s join depots d using (depot_id)) s
       on (s.depot_id, s.origin_on, s.target_on, s.model_version)
@@ -329,30 +329,20 @@ OVERRIDE_ACCURACY = f"""{PUBLISHED}, final as (
       and s.target_on >= (select first_on from period)
       and (:depot = '' or s.depot_id = :depot) and (:city = '' or s.city = :city)
 )
-select reason, count(*) as counted,
-       avg(abs(seasonal_naive - actual) / actual) as naive_mape,
-       avg(abs(point - actual) / actual) as forecast_mape,
+select count(*) as counted, avg(abs(point - actual) / actual) as forecast_mape,
        avg(abs(orders - actual) / actual) as override_mape
-from known
-group by grouping sets ((), (reason))
-having count(*) > 0
-order by grouping(reason) desc, counted desc, reason
-limit :row_limit
+from known having count(*) > 0
 """
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def override_accuracy(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
-    """MAPE of overrides, forecast and seasonal naive on overridden days, by reason.
+    """MAPE of overrides and of the forecast on overridden days that the seasonal naive covers.
 
     Returns:
-      reason (None in the first row, over all reasons), counted (depot-days), naive_mape,
-      forecast_mape, override_mape (fractions): the most frequent reasons first. Empty before
-      any overridden day is scored.
+      One row with counted (depot-days), forecast_mape and override_mape (fractions); none before
+      the first.
     """
     return read(
-        OVERRIDE_ACCURACY,
-        numbers=["naive_mape", "forecast_mape", "override_mape"],
-        row_limit=MAX_REASONS + 1,
-        **vars(scope),
+        OVERRIDE_ACCURACY, numbers=["forecast_mape", "override_mape"], **vars(scope)
     )

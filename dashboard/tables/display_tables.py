@@ -24,7 +24,6 @@ HEADINGS = {
     "delivery_probability": "Chance of full delivery",
     "error": "Off by",
     "error_share": "Off by %",
-    "forecast_mape": "Forecast off by, when changed",
     "made_by": "Changed by",
     "mape": "Off by (MAPE)",
     "model_point": "Model",
@@ -32,7 +31,6 @@ HEADINGS = {
     "naive_mape": "Same day last week",
     "name": "Depot",
     "needed": "Need",
-    "override_mape": "Planner off by",
     "override_reason": "Reason",
     "p10": "Planned low (P10)",
     "p90": "Planned high (P90)",
@@ -47,8 +45,7 @@ HEADINGS = {
 }
 """Headings of columns whose display name is not their own name."""
 FRACTIONS = {
-    "bias", "coverage", "error_share", "forecast_mape", "mape", "naive_mape",
-    "override_mape", "wape",
+    "bias", "coverage", "error_share", "mape", "naive_mape", "wape",
 }  # fmt: skip
 MISSES_NOTE = (
     "Off by: the model's last forecast less the actual orders; + is too high. Underlined: orders "
@@ -303,14 +300,6 @@ def _note(row: Mapping[Hashable, Any], notes: list[str]) -> str:
         told.append(f"also too {side} on {row['same_side']} of the 7 days before")
     text = ", ".join([*told, *notes]) if told or is_outside else ""
     return text[:1].upper() + text[1:]
-
-
-def override_accuracy(result: pd.DataFrame) -> pd.DataFrame:
-    """Display table of `queries.override_accuracy`."""
-    return display(
-        result.assign(reason=result["reason"].fillna("All changes")),
-        "reason", "naive_mape", "forecast_mape", "override_mape", "counted",
-    )  # fmt: skip
 
 
 def changes(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:

@@ -71,12 +71,12 @@ depots = queries.depot_accuracy(scope, freshness)
 held = queries.band_coverage(scope, freshness)
 with answer:
     own = depots[depots["depot_id"].eq(scope.depot) | (not scope.depot)]
-    overridden = queries.override_accuracy(scope, freshness)
     widgets.answer(summaries.accuracy_sentence(scores, own))
     if day_sentence:
         address = formatting.link("accuracy", **chosen | {"period": "1"})
         name = f"{day_sentence.partition(':')[0]} by depot"
         widgets.note(name, address, f"{day_sentence} ")
+    overridden = queries.override_accuracy(scope, freshness)
     if planners := summaries.planners_sentence(overridden):
         st.caption(planners)
 
@@ -128,14 +128,11 @@ if not scope.depot:
     sheets["Depots"] = "MAPE and more by depot", display_tables.depot_accuracy(depots)
 page_head.save_as_excel("accuracy", lambda: sheets, freshness)
 
-with st.expander("Days ahead, bands, changed orders, and all measures"):
+with st.expander("Days ahead, bands and all measures"):
     by_horizon = display_tables.accuracy(scores, "horizon", "Days ahead")
     widgets.small_table(by_horizon, "By days ahead", hidden_on_phones=LESS)
     widgets.small_table(display_tables.band_coverage(held), "Bands")
     widgets.small_table(display_tables.accuracy_measures(scores), "All measures")
-    if not overridden.empty:
-        table = display_tables.override_accuracy(overridden)
-        widgets.small_table(table, "Changed orders", hidden_on_phones=LESS)
     st.caption(
         "The forecasts of all horizons count, where both naive forecasts cover them too; closed days "
         "do not. For bands, a day with an event at single depots is an ordinary day. MAPE is the "

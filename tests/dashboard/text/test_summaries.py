@@ -310,18 +310,13 @@ def test_coverage_is_told_of_ten_days_at_each_level():
 
 
 def test_planners_and_the_forecast_that_they_changed_are_compared():
-    by_reason = pd.DataFrame(
-        {
-            "reason": [None, "Fair"],
-            "counted": [3, 1],
-            "override_mape": [0.065, 0.1],
-            "forecast_mape": 0.332,
-        }
+    overridden = pd.DataFrame(
+        {"counted": [3], "override_mape": [0.065], "forecast_mape": [0.332]}
     )
-    assert summaries.planners_sentence(by_reason) == (
+    assert summaries.planners_sentence(overridden) == (
         "Planners changed 3 depot-days: off by 6.5 %; the model would have been off by 33.2 %."
     )
-    assert summaries.planners_sentence(by_reason[:0]) == ""
+    assert summaries.planners_sentence(overridden[:0]) == ""
 
 
 def test_a_days_error_is_of_the_night_before_alone():

@@ -715,7 +715,7 @@ def assert_weeks_and_five_biggest_misses_stand_open(app):
     }
     assert {name: names_of(bodies) for name, bodies in folded.items()} == {
         "By city and depot": [["By city"], ["By depot"]],
-        "Days ahead, bands, changed orders, and all measures": [
+        "Days ahead, bands and all measures": [
             ["By days ahead"], ["Bands"], ["All measures"],
         ],
     }  # fmt: skip
