@@ -284,6 +284,8 @@ def build_calendar(
       n_steps: Number of steps.
     """
     events = _in_order(events[events["kind"] != CLOSED])
+    # Holidays on one day have one name in the library: "All Saints' Day; National Unity Day".
+    holidays = holidays.assign(name=holidays["name"].str.split("; ")).explode("name")
     holidays = holidays.assign(kind=holidays["name"].map(_kind_of_holiday))
     names = sorted(set(holidays["kind"]))
     # An event may be of the kind `holiday`, or have the name of one.

@@ -18,6 +18,7 @@ from tests.make import (
     make_demand,
     make_depots,
     make_events,
+    make_holidays,
     make_panel,
 )  # fmt: skip
 
@@ -109,3 +110,28 @@ def test_a_kind_is_read_in_lower_case_as_from_a_file(model, orders):
     day = orders["date"].max() + timedelta(days=2)
     events = pd.DataFrame({"kind": ["Closed"], "starts_on": [day], "ends_on": [day]})
     assert forecast(model, orders, events)["basis"].eq("closed").sum() == 4
+
+
+def test_a_holiday_that_falls_on_another_keeps_its_effect():
+    """As in Italy on 2026-11-01: the library names such a day "All Saints' Day; National Unity Day"."""
+    n_days = 700
+
+    def effect_ahead(name):
+        others = [(START + timedelta(days=n), f"Day {n}") for n in range(30, 690, 60)]
+        saints = [
+            START + timedelta(days=n) for n in (n_days + 2 - 730, n_days + 2 - 365)
+        ]
+        saints = [day for day in saints if day >= START]
+        demand = make_demand(4, n_days)
+        demand.loc[demand["service_on"].isin(saints), "orders"] *= 0.3
+        ahead = (START + timedelta(days=n_days + 2), name)
+        holidays = make_holidays(
+            *others, *((day, "All Saints' Day") for day in saints), ahead
+        )
+        panel = make_panel(4, n_days, 21, demand=demand, holidays=holidays)
+        return fit_effects(panel, 7).of(panel, 7)[:, n_days + 2, 0]
+
+    alone, shared = map(
+        effect_ahead, ("All Saints' Day", "All Saints' Day; National Unity Day")
+    )
+    np.testing.assert_allclose(shared, alone, atol=0.05)
