@@ -27,7 +27,8 @@ from forecaster.inference import artefact, infer
 from forecaster.inference.artefact import Artefact
 
 LATE_DAYS = 14
-"""Days without a count after which a depot is silent, not late."""
+"""Days without a count after which a depot is silent, not late; as `WAITED_FOR_DAYS` in
+`pipelines.schema.depot_freshness`."""
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 DEPOT_COLUMNS = (
     "city", "country", "subdivision", "opened_on", "closed_on", "closed_weekdays"
@@ -75,7 +76,8 @@ def forecast(
       (`model`, `cold_start` or `closed`): one row per depot and day, in order.
 
     Raises:
-      BadInputError: a column is missing, a depot has a day twice, or a weekday is unknown.
+      BadInputError: a column is missing, orders are negative, a depot has a day twice or is
+        described twice, or a weekday is unknown.
       NoDataError: no depot has been observed.
     """
     demand = _demand(orders)

@@ -43,7 +43,8 @@ def _show_vans(
     """Shows the effect of the scenario on the vans of the depot's city."""
     settings = city_settings.by_city(freshness)
     if city not in settings:
-        return  # all of its depots have closed for good
+        # All of its depots have closed for good.
+        return
     days = outcome["target_on"].dt.date
     changed = outcome[days.between(scenario.first_on, scenario.last_on)]
     numbers = {

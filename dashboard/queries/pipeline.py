@@ -9,7 +9,7 @@ import streamlit as st
 from dashboard.queries.database import read
 from dashboard.queries.freshness import Freshness
 from pipelines.schema.closures import is_closed
-from pipelines.schema.depot_freshness import WAITED_UNTIL
+from pipelines.schema.depot_freshness import WAITED_FOR_DAYS, WAITED_UNTIL
 from pipelines.schema.fragments import CLOSURES, COUNTS, DAYS, DEPOT_NAMES, FIRST_COUNT
 from pipelines.schema.ledger import RUN_STATE
 
@@ -35,21 +35,22 @@ select runs.run_id, parent_id, step, origin_on, {RUN_STATE} as state, started_at
        case when step = 'nightly' and metrics ? 'late_depots' then (
            select max(came.last_at) from runs made
            cross join jsonb_each_text(made.metrics -> 'late_cities') as late (city, depots)
-           cross join lateral (
-               select count(*) as depots, max(counted_at) as last_at from (
-                   select min(v.recorded_at) as counted_at
-                   from demand_versions v join depots d using (depot_id)
-                   where d.city = late.city and v.service_on = runs.origin_on
-                     and v.orders is not null and exists (
-                         select from forecasts f
-                         where (f.depot_id, f.origin_on) = (v.depot_id, runs.origin_on)
-                           and f.made_at < runs.finished_at)
-                   group by v.depot_id
-               ) first_count
-               where counted_at > runs.finished_at
-           ) came
+           left join (
+               select d.city, count(*) as depots, max(counted_at) as last_at
+               from (select depot_id, min(recorded_at) as counted_at from demand_versions
+                     where service_on = runs.origin_on and orders is not null
+                     group by depot_id) first_count
+               join depots d using (depot_id)
+               where counted_at > runs.finished_at and exists (
+                   select from demand_versions b
+                   where b.depot_id = d.depot_id and b.orders is not null
+                     and b.service_on between runs.origin_on - {WAITED_FOR_DAYS}
+                                          and runs.origin_on - 1
+                     and b.recorded_at <= runs.finished_at)
+               group by d.city
+           ) came using (city)
            where made.parent_id = runs.run_id and made.step = 'forecast'
-           having bool_and(came.depots >= late.depots::bigint)
+           having bool_and(coalesce(came.depots, 0) >= late.depots::bigint)
        ) end as late_came_at
 from runs join parents p on p.run_id = coalesce(parent_id, runs.run_id)
 order by coalesce(parent_id, runs.run_id) desc, runs.run_id

@@ -45,14 +45,14 @@ if feed_warning:
 
 answer = st.container()
 week, history = st.container(), st.container()
+every_day = queries.depot_days(depot, freshness)
+if every_day["point"].notna().any() and queries.fleet_week(freshness).empty:
+    widgets.stop_page(first_forecast.NO_OPEN_DEPOTS)
 with history:
     span = widgets.choose_pill("History", "history", list(SPANS))
     chart = st.container()
-every_day = queries.depot_days(depot, freshness)
 days = every_day.iloc[HISTORY_DAYS - SPANS[span] :]
 ahead = days[days["point"].notna()]
-if not ahead.empty and queries.fleet_week(freshness).empty:
-    widgets.stop_page(first_forecast.NO_OPEN_DEPOTS)
 with head:
     if not ahead.empty:
         of_city = van_plan.city_plan(own["city"], freshness).depots

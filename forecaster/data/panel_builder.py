@@ -155,7 +155,7 @@ def build_panel(
     ahead: int,
     signals: pd.DataFrame | None = None,
 ) -> Panel:
-    """Builds a panel from tidy rows, from the first day of demand to `through`.
+    """Builds a panel from tidy rows, from the first observed day to `through`.
 
     Args:
       depots: depot_id, city, country, subdivision, opened_on, closed_on,

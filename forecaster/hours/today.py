@@ -82,7 +82,8 @@ def running_cities(depots: pd.DataFrame) -> pd.DataFrame:
     Args:
       depots: Depots with orders of the running day: depot_id, city, target_on, until_hour,
         by_hour, share, city_concentration, part and model_part (its orders in the planned
-        and in the model's total), and the model's quantiles of totals: city_p10, city_p50, city_p90, fleet_p10, fleet_p50, fleet_p90.
+        and in the model's total), and the model's quantiles of totals: city_p10, city_p50,
+        city_p90, fleet_p10, fleet_p50, fleet_p90.
 
     Returns:
       `CITY_COLUMNS`: city (FLEET for all, if every open depot has orders of the same day),

@@ -145,7 +145,8 @@ class _Decider:
 
     Demand covers `first_day_on` to `last_day_on`. Pages show the forecast from
     `newest_origin_on` (`date.min` if there is none). The backfill is for `n_depots`; `started_on`
-    is the first origin that has any of them, None for the whole fleet. `models` are newest first; `stored` is by origin and version.
+    is the first origin that has any of them, None for the whole fleet. `models` are newest
+    first; `stored` is by origin and version.
     `is_foreign` returns whether the artefact file with a name needs another release.
     """
 

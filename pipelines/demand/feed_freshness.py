@@ -88,8 +88,8 @@ def late_origin_with_new_files(
         origin: date = done["origin_on"]
         if now - done["started_at"] > RERUN_WINDOW:
             return None
-        done_id = runs.night_without_new_data(connection, origin, even_unpublished=True)
-        if done_id is None:
+        seen = runs.night_without_new_data(connection, origin, even_unpublished=True)
+        if seen is None:
             return origin
     # The last night has seen the files that are older than it, so they need no rerun.
     newer = files_since(inbox, last_night["started_at"])

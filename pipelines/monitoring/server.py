@@ -146,8 +146,8 @@ def application(state: MonitorState) -> WSGIApplication:
     return answer
 
 
-class _Server6(ThreadingWSGIServer):
-    """The same for an IPv6 address."""
+class _IPv6Server(ThreadingWSGIServer):
+    """A server that listens on an IPv6 address."""
 
     address_family = socket.AF_INET6
 
@@ -164,7 +164,7 @@ class _QuietHandler(WSGIRequestHandler):
 @contextmanager
 def serving(state: MonitorState, address: str, port: int) -> Iterator[int]:
     """Serves until the block ends; yields the port, which the system chooses if `port` is 0."""
-    server_class = _Server6 if ":" in address else ThreadingWSGIServer
+    server_class = _IPv6Server if ":" in address else ThreadingWSGIServer
     with make_server(
         address, port, application(state), server_class, _QuietHandler
     ) as server:

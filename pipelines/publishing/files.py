@@ -47,6 +47,7 @@ STATEMENTS = {
 HAS_FORECAST = (
     "select exists (select from forecasts where origin_on = cast(:origin as date))"
 )
+"""Whether an origin has forecasts that are not pruned."""
 
 
 def publish_files(engine: sa.Engine, destination: Destination) -> dict[str, int]:

@@ -87,6 +87,6 @@ def _post_once(address: str, message: Mapping[str, Any]) -> str | None:
     except HTTPException as error:
         # Its text may contain the address.
         return f"no HTTP answer ({type(error).__name__})"
-    except ValueError as error:
-        # Not ASCII, or no host: its text contains parts of the address.
-        return f"no valid address ({type(error).__name__})"
+    except ValueError:
+        # Not ASCII, or no host: the error's text contains parts of the address.
+        return "no valid address"

@@ -41,11 +41,13 @@ where f.origin_on between :first and :last
   and (cast(:depots as text[]) is null or f.depot_id = any(:depots))
 group by f.origin_on, f.model_version
 """
+# Withdrawn counts too: an origin before the withdrawal knew them.
 FIRST_STARTED = """
-select least(min(v.service_on),
-             min(date '0001-01-01') filter (where d.opened_on is not null))
-from depots d left join demand_versions v
-  on v.depot_id = d.depot_id and v.orders is not null
+select min(case when d.opened_on is null then own.first_on else date '0001-01-01' end)
+from depots d cross join lateral (
+    select min(service_on) as first_on from demand_versions v
+    where v.depot_id = d.depot_id and v.orders is not null
+) own
 where d.depot_id = any(:depots)
 """
 # Data that arrived after a time, and the first origin that knows the data. Whenever it was loaded,

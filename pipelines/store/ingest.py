@@ -344,7 +344,7 @@ class StagingTable:
         )
 
     def _is_later(self, incoming: Any) -> sa.ColumnElement[bool]:
-        """SQL condition: the target's row is, or in the case of a depot may be, from a later file."""
+        """SQL condition: the target's row is from a later file; that of a depot, may be."""
         if "file_id" in self.target.c:
             return self.target.c.file_id > incoming.file_id
         later = sa.exists().where(

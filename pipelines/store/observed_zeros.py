@@ -7,11 +7,14 @@ is a 0 if
 - another file has the day's orders of one of the feed's busiest depots, and either this file has
   more than half as many depots as the feed, or that depot is also among the busiest in the file
   with this depot's next orders: orders of the day would have come with that depot's. For a depot
-  that seldom lacks orders, this rule waits until one more day is over; or
+  that seldom lacks orders, or not on that weekday, this rule waits until one more day is over; or
 - the feed has only this depot, and days without orders are usual for it: it has few orders, also
   on that weekday, and its next ones are loaded, or it rested on that weekday of both weeks before.
 
-Every other day without orders is not observed. Partial days (`partial_days`) prove nothing. The rules look at earlier days, so later files seldom change a result.
+Depots of another time zone count only with a file that was loaded after the day's end here. Every
+other day without orders is not observed, nor is one after the depot's files turn to daily counts.
+Partial days (`partial_days`) prove nothing. The rules look at earlier days, so later files seldom
+change a result.
 """
 
 from datetime import date, datetime
@@ -70,12 +73,15 @@ from (
 ) by_depot
 group by file_id, depots
 """
-# Daily counts end a span: in files of daily counts, a missing row is not a 0.
+# Daily counts of two days in a row end a span: in such files a missing row is not a 0. A single
+# count is a correction.
 DAYS_WITHOUT_ORDERS = """
 select g.*, day::date as day_on
 from spans_without_orders g
 cross join lateral (
-    select min(service_on) as daily_on from daily_counts n
+    select min(n.service_on) as daily_on
+    from daily_counts n join daily_counts next
+      on next.depot_id = n.depot_id and next.service_on = n.service_on + 1
     where n.depot_id = g.depot_id and n.service_on between g.from_on and g.until_on
 ) own
 cross join lateral generate_series(greatest(g.from_on, :frozen),
@@ -95,9 +101,8 @@ def _gap_days(day: str) -> str:
     return f"""(
     select min(c.service_on) filter (where c.service_on > {day})
            - max(c.service_on) filter (where c.service_on < {day})
-    from order_counts c
-    where c.depot_id = s.depot_id
-      and c.service_on between {day} - {MAX_REST_DAYS} and {day} + {MAX_REST_DAYS})"""
+    from generate_series(-{MAX_REST_DAYS}, {MAX_REST_DAYS}) as n
+    join order_counts c on c.depot_id = s.depot_id and c.service_on = {day} + n)"""
 
 
 # In another time zone, the same day may be over, or its file loaded, hours before this one.
@@ -128,7 +133,7 @@ left join order_counts before
 where busy_depot <> s.depot_id
   and (w.timezone = s.timezone or exists (
       select from order_counts c join files on files.file_id = c.last_file_id
-      where c.depot_id = busy_depot and c.service_on between s.day_on and s.day_on + 1
+      where c.depot_id = busy_depot and c.service_on in (s.day_on, s.day_on + 1)
         and files.loaded_at >= {DAY_END}))
   and (theirs.depots * 2 > own.depots or busy_depot = any(later.busiest))
   and (s.day_on < s.today - 1 or (s.before_orders < {MIN_STEADY_ORDERS} and {IS_QUIET_WEEKDAY})

@@ -19,7 +19,7 @@ def lines_of(
     """Log lines of a top-level run and of its steps, each with its step, oldest first.
 
     Only lines with a line_id greater than `after`. If there are more than `limit`, the oldest
-    lines of level info are left out first, but those of refused files last.
+    lines of level info are left out first, unless they name a refused file.
     """
     step = sa.select(runs.c.run_id).where(runs.c.parent_id == run_id)
     statement = (

@@ -197,9 +197,9 @@ def night_without_new_data(
 ) -> int | None:
     """Id of the newest nightly run done for an origin, if no data has changed since; else None.
 
-    A night whose forecast was not published to other systems does not count, as it may run again,
-    unless `even_unpublished`.
-    None counts while a later origin is shown that was published by a clock that was ahead.
+    A night whose forecast was not published to other systems counts only if `even_unpublished`,
+    because it may run again. No night counts while a later origin is shown that was published by
+    a clock that was ahead.
     """
     parameters = {"origin": origin, "even_unpublished": even_unpublished}
     return connection.scalar(sa.text(NIGHT_WITHOUT_NEW_DATA), parameters)

@@ -120,9 +120,8 @@ class _FileReplay:
         except BadInputError as error:
             return ReplayResult(left=len(rows), reasons=(str(error),))
         same_options = options.fingerprint(self.file.kind, mapping.names)
-        if self.file.options_sha256 != same_options and (
-            proved := conventions.dates or conventions.numbers
-        ):
+        proved = conventions.dates or conventions.numbers
+        if proved and self.file.options_sha256 != same_options:
             # These rows may have been rejected because they contradict the file's options.
             return ReplayResult(left=len(rows), reasons=(_unsaid(name, proved.proof),))
         if not chunk.n_rows and self.options != FileOptions():

@@ -18,8 +18,8 @@ MAX_UTC_OFFSET_MINUTES = 18 * 60
 def to_iso(cells: pa.Array, date_format: str | None) -> pa.Array:
     """Converts texts of one format to ISO 8601; other texts then fail to parse as dates.
 
-    If the format only orders day, month and year, ISO 8601 is accepted as well: the two
-    cannot be mistaken for each other.
+    ISO 8601 is accepted as well, unless the format begins with `%Y-`: the two cannot be
+    mistaken for each other.
     """
     if date_format is None:
         return cells
@@ -43,7 +43,7 @@ def _reorder_day_and_month(cells: pa.Array, month_first: bool) -> pa.Array:
 
 def _by_format(word: str, date_format: str) -> str:
     # Dates of a spreadsheet arrive in ISO 8601.
-    if not date_format.startswith("%Y") and ISO_DAY.match(word):
+    if not date_format.startswith("%Y-") and ISO_DAY.match(word):
         return word
     try:
         return datetime.strptime(word, date_format).isoformat(" ")  # noqa: DTZ007

@@ -27,7 +27,8 @@ class ParquetFile:
 
     source: Source
     mapping: FileMapping
-    columns: dict[str, str]  # The names in the file, spaces included.
+    # By name, the column as the file spells it, spaces included.
+    columns: dict[str, str]
     bytes_per_row: float
     separator: None = None
 

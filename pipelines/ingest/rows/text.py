@@ -82,7 +82,7 @@ def open_text(source: Source, options: FileOptions) -> TextFile:
 def find_header(data: bytes, options: FileOptions) -> Header | None:
     """Returns the first line that fits a kind, else the likeliest header.
 
-    The likeliest has the most matched columns, then the most filled cells.
+    The likeliest has the most matched columns, then the most filled cells, and stands first.
     """
     text = b"".join(islice(io.BytesIO(data), MAX_HEADER_LINES)).decode()
     lines = []

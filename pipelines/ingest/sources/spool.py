@@ -209,7 +209,7 @@ def _unpack_entry(
     packed: zipfile.ZipFile, entry: zipfile.ZipInfo, archive: Source, folder: Path
 ) -> SourceOrError:
     folder.mkdir()
-    # Keeps the entry's file name, which messages show.
+    # Keeps the entry's file name, or its end, which messages show.
     path = folder / _short_name(entry.filename)
     with packed.open(entry) as member, path.open("wb") as file:
         shutil.copyfileobj(member, file, COPY_BLOCK_BYTES)

@@ -1,4 +1,4 @@
-"""Days of depots that are closed, late, new, or forecast in retrospect, and events without an end."""
+"""Days of depots that are closed, late, new or forecast in retrospect; events without an end."""
 
 from datetime import date, timedelta
 
@@ -132,6 +132,11 @@ def test_only_counts_of_late_depots_are_those_that_came_late(
         "known_at": night["finished_at"], "recorded_at": night["finished_at"] + timedelta(hours=3),
     }  # fmt: skip
     write(sa.insert(table).values(counted))
-    told = run_descriptions.night_sentence(queries.runs())
-    assert "without the orders of 1 depot" in told
-    assert ("which have come since" in told) == has_come
+    # The night is run again, and replaces its forecasts.
+    again = {"made_at": night["finished_at"] + timedelta(hours=4)}
+    for changed in ({}, again):
+        if changed:
+            write(sa.update(schema.forecasts).values(**changed))
+        told = run_descriptions.night_sentence(queries.runs())
+        assert "without the orders of 1 depot" in told
+        assert ("which have come since" in told) == has_come

@@ -62,6 +62,16 @@ def test_after_an_outage_a_lost_file_is_not_taken_for_a_rest(connection, lost):
     assert lost not in counts
 
 
+def test_a_single_daily_count_is_a_correction_and_not_a_feed(connection):
+    """A's Saturday and Sunday have no orders in the city's files."""
+    load(connection, daily(BUSY_CITY, [("A", 12), ("A", 13)]))
+    assert [observed(connection)[day] for day in (12, 13)] == [0, 0]
+    row = {"depot_id": "A", "orders": 3, "file_id": 100}
+    saturday = MONDAY + timedelta(days=12)
+    connection.execute(sa.insert(daily_counts).values(service_on=saturday, **row))
+    assert [observed(connection)[day] for day in (12, 13)] == [3, 0]
+
+
 @pytest.mark.parametrize("day", [17, 20])
 def test_a_day_missing_from_daily_files_is_not_0(connection, day):
     files = [
