@@ -1,4 +1,4 @@
-"""State of the page Plan's forms across reruns, and the Undo button."""
+"""State of the Plan page's forms across reruns, and the Undo button."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ class FormState:
       sentence: Confirmation of the last save; '' for none.
       is_new: Whether the confirmation has not been shown yet.
       place: City, selection and undoable rows at the save; the confirmation hides once they differ.
-      refusal: Consequence and reason of a refused save, until they are shown.
+      refusal: What did not happen ('Not saved.') and why, until it is shown.
     """
 
     seen: Any = None
@@ -90,7 +90,7 @@ class FormState:
         told = formatting.escape_markdown(self.sentence)
         st.success(told, icon=":material/check:")
         page_head.run(page_head.FOCUS)
-        # A second click on Undo starts another run, which shows the confirmation again.
+        # A second click on Undo reruns the page, which must confirm again.
         self.is_new = bool(st.session_state.get(UNDO_KEY))
         _undo_button(newest, self)
         return True
@@ -98,10 +98,10 @@ class FormState:
 
 @dataclass
 class Forms:
-    """The forms of the page Plan in a session, from run to run.
+    """The forms of the page Plan in a session, from rerun to rerun.
 
-    Mutated in place: a second click on Save interrupts the run at its next access to the session
-    state, and the first click's confirmation must survive.
+    Mutated in place: a second click on Save cuts the script off at its next use of session state,
+    yet the first click's confirmation must survive.
 
     Attributes:
       orders: The form for planned orders; `seen` maps depot and day to the `Cell`.
@@ -134,7 +134,7 @@ def save_button(label: str, key: str) -> tuple[DeltaGenerator, bool]:
 def cells_when_opened(now: Sequence[Cell], is_new_form: bool) -> list[Cell]:
     """The chosen cells as the form first showed them; newly chosen cells as they are now.
 
-    The run that a click starts may already read a colleague's later change. So the cells stay as
+    The rerun after a click may already read a colleague's later change. So the cells stay as
     first shown until a change is saved or refused.
     """
     form = of_session().orders
@@ -157,7 +157,7 @@ def newest_change(city: str) -> None:
 
 
 def _offered(city: str) -> pd.DataFrame:
-    """The rows that Undo takes back; on a click, those shown, even if others were saved since."""
+    """The rows that Undo takes back; on a click, the rows last shown, not any saved since."""
     forms = of_session()
     if not st.session_state.get(UNDO_KEY):
         name = known_name()
@@ -179,7 +179,7 @@ def _undo_button(newest: pd.DataFrame, state: FormState) -> None:
     except BadInputError as error:
         state.refuse(str(error), NOT_UNDONE)
     forms.offered = newest[:0]
-    # The undone form starts anew; unsaved entries of the form for orders stay.
+    # Empties the undone form, except unsaved entries of the form for orders.
     own: FormState = getattr(forms, newest["what"].iloc[0])
     own.seen, own.n_saved = None, own.n_saved + (own is not forms.orders)
     state.confirm(change_summaries.undone_sentence(newest))

@@ -40,7 +40,7 @@ def score_filter(
     depots = queries.depots(freshness)
     today = datetime.now(queries.zone()).date()
     periods = {"1": formatting.past_day(newest_on, today)}
-    # Of periods with the same scored days, only one is offered, and any in the URL.
+    # Of periods with the same scored days, one is offered, plus the one in the URL.
     n_days, of_url = (newest_on - first_on).days + 1, st.query_params.get("period")
     always = of_url, f"{SCORED_DAYS}"
     periods |= {

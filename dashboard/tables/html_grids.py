@@ -26,7 +26,7 @@ SHADES = 10
 MAX_DEPOTS, MAX_DEPOTS_OF_ONE_CITY = 120, 600
 """Maximum depots in the grid of several cities, and of one; browsers are slow with more."""
 MARKS, SHORT = ("status", "is_off", "is_closed", "place"), "Vans short"
-"""Columns without a heading in the list of depots; the group heading of its shortages of vans."""
+"""Columns of the list of depots without a heading; the heading over its van shortages."""
 LATE = "Late orders"
 DAY_STATES = {
     "counted": ("■", "data"),
@@ -220,7 +220,7 @@ def _city(
 def _city_totals(
     name: str, depots: pd.DataFrame, days: Days, names: DayNames, column: str = "part"
 ) -> str:
-    """The row of sums of some depots' `column`, with the `names` of days; `name` is HTML."""
+    """A row of daily sums of `column`, with the `names` of days; `name` is HTML."""
     totals = depots.groupby("target_on")[column].sum()
     is_planned = column == "part"
     change = (
@@ -259,7 +259,7 @@ def _last_year(depots: pd.DataFrame, days: Days, names: DayNames) -> list[str]:
 
 
 def _sum(total: float) -> str:
-    """A sum; long ones are abbreviated on phones, so that seven fit."""
+    """A sum, abbreviated on phones if long: seven days must fit."""
     whole = formatting.orders(total)
     if len(whole) <= len("99,999"):
         return whole
@@ -304,12 +304,12 @@ def _week_cell(row: Row, busiest: float) -> str:
 
 
 def is_closed(row: Row) -> bool:
-    """Whether the day is planned as closed: closed, and not set by a planner since."""
+    """Whether the day is closed, and no planner's number overrides that."""
     return row["basis"] == "closed" and not row["is_set"]
 
 
 def closed_since(row: Row) -> str:
-    """The title attribute of a closed day that a planner had set before, else ''."""
+    """The title attribute of a closed day that overrules a planner's number, else ''."""
     if pd.isna(row["overruled_by"]):
         return ""
     return f' title="{escape(_closed_note(row))}"'

@@ -69,7 +69,7 @@ def _outcome(newest: Mapping[Any, Any], zone: ZoneInfo) -> str:
 
 
 def _tested(scores: Mapping[Any, Any], name: str) -> float:
-    """The MAPE in percent of forecaster `name` in a model's test; NaN if there is none."""
+    """Forecaster `name`'s MAPE in a model's test, in percent; NaN if there is none."""
     mape = ((scores.get("models") or {}).get(name) or {}).get("mape")
     return math.nan if mape is None else float(mape)
 
@@ -77,7 +77,7 @@ def _tested(scores: Mapping[Any, Any], name: str) -> float:
 def all_models(
     models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo
 ) -> pd.DataFrame:
-    """Display table of `queries.models` without empty columns; arguments as `status`."""
+    """Display table of `queries.models`, no empty columns; arguments as in `status`."""
     own, champion = (
         [_tested(each, name) for each in models["scores"]]
         for name in ("gru", "champion")

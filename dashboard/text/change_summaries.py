@@ -85,7 +85,7 @@ def _sum(preview: pd.DataFrame, name: str) -> str:
 
 
 def far_sentence(far: Sequence[Change], names: Mapping[str, str]) -> str:
-    """Names the numbers of `entered_changes.far_from_model`, one or more."""
+    """Names what `entered_changes.far_from_model` found, at least one."""
     places = [
         f"{_cell(each.cell, names)} ({formatting.orders(each.orders or 0.0)}, model "
         f"{formatting.orders(each.cell.model_orders)})"

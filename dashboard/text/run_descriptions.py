@@ -94,7 +94,7 @@ def _newest_night(runs: pd.DataFrame) -> Mapping[Hashable, Any] | None:
 
 
 def _failed_steps(runs: pd.DataFrame, night: Mapping[Hashable, Any]) -> dict[str, str]:
-    """The error of each failed step, by its name; 'the run' if that failed between steps."""
+    """Errors by name of the failed step; under 'the run' if it failed between steps."""
     own = runs[(runs["parent_id"] == night["run_id"]) & (runs["state"] == "failed")]
     why = {_step(row): _error(row) for row in own.to_dict("records")}
     return why or ({"the run": ""} if night["state"] == "failed" else {})
@@ -181,7 +181,7 @@ def steps(runs: pd.DataFrame, run_id: int, zone: ZoneInfo) -> pd.DataFrame:
 
 
 def step_links(runs: pd.DataFrame) -> list[str]:
-    """Addresses of the steps of each row of `runs_table`."""
+    """For each row of `runs_table`, a link to its steps."""
     run_ids = _nights(runs)["run_id"].map(str)
     return [
         f"{formatting.link('pipeline', run=each)}#steps-of-a-run" for each in run_ids
@@ -193,7 +193,7 @@ def _nights(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def labels(runs: pd.DataFrame) -> dict[str, str]:
-    """Labels for the select box, by run id, of runs that are not steps; nightly runs first."""
+    """Select-box labels by run id, leaving out steps; nightly runs first."""
     parents = runs[runs["parent_id"].isna()].sort_values(
         "step", key=lambda steps: steps != "nightly", kind="stable"
     )

@@ -279,7 +279,7 @@ def planners_sentence(overridden: pd.DataFrame) -> str:
     if overridden.empty:
         return ""
     every = overridden.iloc[0]
-    days = formatting.count(every["counted"], "depot-day")
+    days = formatting.count(int(every["counted"]), "depot-day")
     own, model = map(formatting.percent, every[["override_mape", "forecast_mape"]])
     return f"Planners changed {days}: off by {own}; the model would have been off by {model}."
 

@@ -22,7 +22,7 @@ from dashboard.text import formatting, plan_summaries, summaries
 SPANS = {"8 weeks": 56, "13 months": HISTORY_DAYS}
 MAX_PAST_DAYS = 10
 MAX_PEERS = 50
-"""Maximum depots in a city for explaining a day by default: 50 take 1 s, 1,000 take 25 s."""
+"""In cities with more depots, no day is explained unasked: 50 take 1 s, 1,000 take 25 s."""
 
 freshness = queries.freshness()
 depots = queries.depots(freshness)

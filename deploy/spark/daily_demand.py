@@ -89,6 +89,28 @@ select file, count(*) as depots, transform(
 from (select file, depot_id, sum(orders) as orders from counts group by file, depot_id)
 group by file having count(*) > 1
 """
+# Days on whose weekday, in the four weeks before, the depot has many orders.
+BUSY_WEEKDAYS = """
+select s.depot_id, s.day_on
+from (select depot_id, day_on, explode(array(7, 14, 21, 28)) as back from silent) s
+join counts c on c.depot_id = s.depot_id and c.service_on = date_sub(s.day_on, s.back)
+group by s.depot_id, s.day_on having avg(c.orders) >= 5
+"""
+# Days on whose weekday, in both weeks before, the depot rested.
+RESTS = """
+select depot_id, day_on
+from (select s.depot_id, s.day_on, s.other_on
+      from (select depot_id, day_on, explode(array(date_sub(day_on, 7), date_sub(day_on, 14)))
+                       as other_on
+            from silent) s
+      join counts c on c.depot_id = s.depot_id
+       and c.service_on between date_sub(s.other_on, 3) and date_add(s.other_on, 3)
+      group by s.depot_id, s.day_on, s.other_on
+      having not bool_or(c.service_on = s.other_on)
+         and datediff(min(c.service_on) filter (where c.service_on > s.other_on),
+                      max(c.service_on) filter (where c.service_on < s.other_on)) <= 4)
+group by depot_id, day_on having count(*) = 2
+"""
 ZEROS = """
 select s.depot_id, s.day_on
 from silent s
@@ -103,21 +125,22 @@ left join feeds theirs on theirs.file = w.file
 left join feeds later on later.file = s.next_file
 left join counts before
   on before.depot_id = s.depot_id and before.service_on = date_sub(s.day_on, 7)
+left join busy_weekdays b on b.depot_id = s.depot_id and b.day_on = s.day_on
 where s.witness <> s.depot_id
   and (theirs.depots * 2 > s.depots or array_contains(later.busiest, s.witness))
-  and (s.day_on < :through or s.before_orders < 5
+  and (s.day_on < :through or (s.before_orders < 5 and b.depot_id is null)
        or (before.depot_id is null and s.first_on <= date_sub(s.day_on, 7)))
 union
 select s.depot_id, s.day_on
 from silent s
 left join feeds own using (file)
-left join counts a on a.depot_id = s.depot_id and a.service_on = date_sub(s.day_on, 7)
-left join counts b on b.depot_id = s.depot_id and b.service_on = date_sub(s.day_on, 14)
+left join busy_weekdays b on b.depot_id = s.depot_id and b.day_on = s.day_on
+left join rests r on r.depot_id = s.depot_id and r.day_on = s.day_on
 where own.depots is null
   and ((datediff(s.next_on, s.before_on) <= 14
-        and least(s.before_orders, s.next_orders) < 5)
+        and least(s.before_orders, s.next_orders) < 5 and b.depot_id is null)
     or (datediff(s.day_on, s.before_on) <= 3 and s.first_on <= date_sub(s.day_on, 14)
-        and a.depot_id is null and b.depot_id is null))
+        and r.depot_id is not null))
 """
 DAILY = """
 select depot_id, service_on as date, orders
@@ -222,11 +245,12 @@ def count(spark: SparkSession, days: dict[str, object]) -> DataFrame:
     """
     statements = {
         "latest": LATEST, "counts": COUNTS, "gaps": GAPS, "silent": SILENT,
-        "feeds": FEEDS, "zeros": ZEROS, "daily": DAILY,
+        "feeds": FEEDS, "busy_weekdays": BUSY_WEEKDAYS, "rests": RESTS, "zeros": ZEROS,
+        "daily": DAILY,
     }  # fmt: skip
     for name, statement in statements.items():
         table = spark.sql(statement, days)
-        # It is read eight times, and small.
+        # It is read ten times, and small.
         (table.cache() if name == "counts" else table).createOrReplaceTempView(name)
     return spark.table("daily")
 

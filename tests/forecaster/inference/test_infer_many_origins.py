@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from forecaster.data.panel import Panel
-from forecaster.errors import NoDataError
+from forecaster.errors import CutoffError
 from forecaster.inference import infer
 from tests.make import (
     START,
@@ -135,6 +135,5 @@ def test_an_origin_without_any_history_is_refused():
 
     panel = fleet(begins_late)
     artefact = make_artefact(panel)
-    refused = r"No depot has an observed day up to.*harbor ingest"
-    with pytest.raises(NoDataError, match=refused):
+    with pytest.raises(CutoffError, match=r"must lie between 2024-01-11 and"):
         list(infer.forecast_origins(artefact, panel, [START + timedelta(days=5)]))

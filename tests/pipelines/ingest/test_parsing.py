@@ -116,7 +116,8 @@ def test_moments_agree_with_the_standard_library(moment, offset):
         ("20150113", "%Y%m%d", (2015, 1, 13), None),
         ("2015-01-13", "%m/%d/%Y", (2015, 1, 13), None),
         ("02/31/2015", "%m/%d/%Y", None, "does not match the format %m/%d/%Y"),
-        ("2015-01-13", "%Y%m%d", None, "does not match the format %Y%m%d"),
+        ("2015-01-13", "%Y%m%d", (2015, 1, 13), None),
+        ("2015/01/13", "%Y%m%d", None, "does not match the format %Y%m%d"),
     ],
 )
 def test_a_day_may_be_in_the_format_that_was_said(written, date_format, day, reason):

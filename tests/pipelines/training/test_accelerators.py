@@ -46,7 +46,7 @@ def test_the_reason_that_jax_does_not_start_is_shown(monkeypatch):
         pytest.param(CPU, ["nvidia0"], None, True, "the extra 'gpu'", id="no plugin"),
         pytest.param(UNUSED, ["nvidia0"], "1", False, "older than this CUDA", id="unused"),
         pytest.param(CPU, ["accel0"], None, False, "the extra 'tpu'", id="no libtpu"),
-        pytest.param(UNUSED, ["accel0"], "1", False, "accel0 is here", id="TPU unused"),
+        pytest.param(UNUSED, ["accel0"], "1", False, "accel0 exists", id="TPU unused"),
         pytest.param(ON_REQUEST, ["accel0"], "1", True, "as JAX_PLATFORMS says", id="requested"),
     ],
 )  # fmt: skip
