@@ -250,7 +250,7 @@ def count(spark: SparkSession, days: dict[str, object]) -> DataFrame:
     }  # fmt: skip
     for name, statement in statements.items():
         table = spark.sql(statement, days)
-        # It is read ten times, and small.
+        # It is read eight times, and small.
         (table.cache() if name == "counts" else table).createOrReplaceTempView(name)
     return spark.table("daily")
 

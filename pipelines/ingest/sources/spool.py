@@ -141,34 +141,13 @@ class Spool:
         """Copies the files in an archive."""
         try:
             with archive.open_file() as stream, zipfile.ZipFile(stream) as packed:
-                outside = [name for name in packed.namelist() if _leads_out(name)]
-                skipped = [
-                    Skipped(
-                        f"{archive.display_path}/{name}",
-                        f"{archive.name} has the entry {name}, whose path leads out of the "
-                        "archive, so it was skipped. Pack the file again, without '..'.",
-                        container=archive,
-                    )
-                    for name in outside
-                ] + [
-                    Skipped(
-                        f"{archive.display_path}/{name}",
-                        f"{archive.name} holds the archive {name}, which is not unpacked. "
-                        "Send the files in it by themselves.",
-                        container=archive,
-                    )
-                    for name in packed.namelist()
-                    if is_loadable(name)
-                    and name.lower().endswith(ARCHIVE_SUFFIX)
-                    and name not in outside
-                ]
-                entries = [
-                    entry
-                    for entry in packed.infolist()
-                    if is_loadable(entry.filename)
-                    and not entry.filename.lower().endswith(ARCHIVE_SUFFIX)
-                    and entry.filename not in outside
-                ]
+                skipped, entries = [], []
+                for entry in packed.infolist():
+                    if reason := _why_not_unpacked(entry.filename, archive.name):
+                        path = f"{archive.display_path}/{entry.filename}"
+                        skipped.append(Skipped(path, reason, container=archive))
+                    elif is_loadable(entry.filename):
+                        entries.append(entry)
                 if not entries and not skipped:
                     raise RefusedFileError(
                         f"{archive.name} holds no file that ends in {', '.join(SUFFIXES[:-1])}."
@@ -219,6 +198,21 @@ def _unpack_entry(
         f"{archive.address}/{entry.filename}",
     )
     return replace(copy, container=archive) if isinstance(copy, Source) else copy
+
+
+def _why_not_unpacked(name: str, archive: str) -> str:
+    """Why an entry of an archive is refused; '' if it is not."""
+    if _leads_out(name):
+        return (
+            f"{archive} has the entry {name}, whose path leads out of the archive, so it "
+            "was skipped. Pack the file again, without '..'."
+        )
+    if is_loadable(name) and name.lower().endswith(ARCHIVE_SUFFIX):
+        return (
+            f"{archive} holds the archive {name}, which is not unpacked. Send the files in "
+            "it by themselves."
+        )
+    return ""
 
 
 def _short_name(path: str) -> str:

@@ -7,7 +7,6 @@ import pytest
 import sqlalchemy as sa
 
 from pipelines.schema import daily_counts
-from pipelines.store.demand import recount
 from tests.pipelines.demand.test_observed_zeros import (
     BUSY,
     BUSY_CITY,
@@ -18,7 +17,7 @@ from tests.pipelines.demand.test_observed_zeros import (
     load,
     observed,
 )
-from tests.pipelines.demand.test_partial_days import LAST, add_file
+from tests.pipelines.demand.test_partial_days import LAST, add_file, counts_of
 from tests.pipelines.make import add_depot
 
 EAST, WEST = ZoneInfo("America/New_York"), ZoneInfo("America/Los_Angeles")
@@ -96,15 +95,7 @@ def test_a_day_missing_from_daily_files_is_not_0(connection, day):
 
 
 def orders_of(connection, depot, now):
-    recount(connection, now.astimezone(EAST).date(), now)
-    found = connection.execute(
-        sa.text(
-            "select service_on, orders from demand_versions "
-            "where superseded_at is null and depot_id = :depot"
-        ),
-        {"depot": depot},
-    )
-    return dict(found.all())
+    return counts_of(connection, depot, now, EAST)
 
 
 def add_nights_of_two_zones(connection):

@@ -54,9 +54,9 @@ def add_nights(connection, depots, last=LAST, days=30, hours=HOURS, night=NIGHT)
         )
 
 
-def counts_of(connection, depot="A", now=None):
+def counts_of(connection, depot="A", now=None, zone=ZONE):
     now = now or at(LAST + timedelta(days=1), time(5))
-    recount(connection, now.astimezone(ZONE).date(), now)
+    recount(connection, now.astimezone(zone).date(), now)
     found = connection.execute(
         sa.text(
             "select service_on, orders from demand_versions "
