@@ -126,6 +126,7 @@ RunningDay = _object(
     target_on=Day,
     until_hour=float,
     depots=int,
+    is_whole=bool,
     orders_so_far=float,
     usual_share=float,
     forecast=float,

@@ -62,12 +62,13 @@ def on_the_way(
         if (key := (row["city"], row["target_on"])) not in days:
             continue
         day = days[key]
-        number = {each: formatting.orders(row[each]) for each in today.CITY_COLUMNS[4:]}
+        number = {each: formatting.orders(row[each]) for each in today.CITY_COLUMNS[5:]}
         takes = f" At today's pace about {day['at_pace']:,} are needed, not {day['needed']:,}"
         has = "" if pd.isna(day["vans"]) else f"; there are {day['vans']:,.0f}"
         sentences[row["target_on"].date()] = (
             f"about {number['estimate']} orders by the end of the day ({number['p10']} to "
-            f"{number['p90']}). The vans are still planned for {number['forecast']}."
+            f"{number['p90']}){_partly(row)}. The vans are still planned for {number['forecast']}"
+            f"{' there' * (not row['is_whole'])}."
             f"{(takes + has + '.') * (day['at_pace'] != day['needed'])}"
         )
     return sentences
@@ -110,8 +111,7 @@ def _lacking_vans(so_far: pd.DataFrame, planned: pd.DataFrame) -> list[str]:
 
 def _so_far(depot: Mapping[Hashable, Any]) -> str:
     orders, usual = (formatting.orders(depot[n]) for n in ("orders_so_far", "expected"))
-    is_known = not pd.isna(depot["estimate"])
-    outlook = _on_the_way(depot) if is_known else "too early to tell"
+    outlook = "too early to tell" if pd.isna(depot["estimate"]) else _on_the_way(depot)
     return f"{orders} orders {_until(depot)}, {usual} expected; {outlook}"
 
 
@@ -126,6 +126,12 @@ def _until(row: Mapping[Hashable, Any]) -> str:
     return f"by {clock_time(row['until_hour'])} local"
 
 
+def _partly(city: Mapping[Hashable, Any]) -> str:
+    """' at 5 depots with orders today' if others of the city have sent none, else ''."""
+    depots = formatting.count(city["depots"], "depot")
+    return "" if city["is_whole"] else f" at {depots} with orders today"
+
+
 def today_html(depots: pd.DataFrame, planned: pd.DataFrame) -> str:
     """HTML of the running day by city and the depots furthest off; '' if no city is estimated.
 
@@ -136,12 +142,10 @@ def today_html(depots: pd.DataFrame, planned: pd.DataFrame) -> str:
         return ""
     off = _off_with_vans(today.running_depots(depots), planned)
     lacking = off[off["n_lacking"] > 0]
-    urgent, far_off = _listed(lacking), ""
-    if not urgent and (others := _listed(off)):
-        far_off = f"<p>Far off so far:</p>{others}"
-    early = sorted({*depots["city"]} - {*cities["city"]})
-    names = escape(formatting.listed(early))
-    too_early = f"<p>Too early to tell: {names}.</p>" if early else ""
+    urgent, others = _listed(lacking), _listed(off)
+    far_off = f"<p>Far off so far:</p>{others}" if others and not urgent else ""
+    early = formatting.listed(sorted({*depots["city"]} - {*cities["city"]}))
+    too_early = f"<p>Too early to tell: {escape(early)}.</p>" if early else ""
     note = "The plan has not changed with today's pace."
     if cities["city"].eq("").any():
         note += " All cities are estimated as a whole, not added up."
@@ -189,8 +193,8 @@ def _table(cities: pd.DataFrame) -> str:
     rows = []
     for city in cities.to_dict("records"):
         # The fleet may span time zones, so its row has no local time.
-        until = _until(city) * bool(city["city"])
-        number = {n: formatting.orders(city[n]) for n in today.CITY_COLUMNS[4:]}
+        until = (_until(city) + _partly(city)) * bool(city["city"])
+        number = {n: formatting.orders(city[n]) for n in today.CITY_COLUMNS[5:]}
         cells = [
             f"{number['orders_so_far']}<small>{until}</small>",
             formatting.orders(city["usual_share"] * city["forecast"]),

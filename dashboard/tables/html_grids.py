@@ -248,12 +248,12 @@ def _last_year(depots: pd.DataFrame, days: Days, names: DayNames) -> list[str]:
     known, every = by_day.count(), by_day.size()
     if not known.any():
         return []
-    of = f", at least {known.min():,} of {formatting.count(every.max(), 'depot')}"
+    of = f"at least {known.min():,} of {formatting.count(every.max(), 'depot')}"
     cities = depots["city"].unique()
     city = {"city": cities[0]} if len(cities) == 1 else {}
     link = escape(formatting.link("", **city, history="13 months"))
-    name = f'<a href="{link}#by-day">Last year</a>'
-    name += f"<small>52 weeks before{of * bool((known < every).any())}</small>"
+    name = f'<a href="{link}#by-day">52 weeks before</a>'
+    name += f"<small>{of * bool((known < every).any())}</small>"
     before = depots.dropna(subset=["year_before"])
     return [_city_totals(name, before, days, names, "year_before")]
 

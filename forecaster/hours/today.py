@@ -19,8 +19,8 @@ FLEET = ""
 OFF_DEVIATIONS = 2.5
 """Standard deviations beyond which a depot's orders so far are out of the ordinary."""
 CITY_COLUMNS = (
-    "city", "target_on", "until_hour", "depots", "orders_so_far", "usual_share", "forecast",
-    "estimate", "p10", "p90",
+    "city", "target_on", "until_hour", "depots", "is_whole", "orders_so_far", "usual_share",
+    "forecast", "estimate", "p10", "p90",
 )  # fmt: skip
 
 
@@ -87,18 +87,17 @@ def running_cities(depots: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
       `CITY_COLUMNS`: city (FLEET for all, if every open depot has orders of the same day),
-      target_on, until_hour (of the feed that is furthest behind, local time), depots (number),
-      orders_so_far, usual_share (of a day's orders by then), forecast (planned), estimate, and the
-      estimate's 80 % band p10 and p90.
+      target_on, until_hour (of the feed that is furthest behind, local time), depots (number
+      with orders of the day), is_whole (whether no open depot is missing), orders_so_far,
+      usual_share (of a day's orders by then), forecast (planned at these depots), estimate, and
+      the estimate's 80 % band p10 and p90.
     """
     if depots.empty:
         return pd.DataFrame(columns=list(CITY_COLUMNS))
     so_far = depots_so_far(depots)
     cities = _summed(so_far, "city")
     fleet = _summed(so_far.assign(city=FLEET), "fleet")
-    # No depot is missing if the model's parts add up to the fleet's median.
-    is_whole = len(fleet) == 1 and np.isclose(fleet["covered"], fleet["p50"], 1e-3)
-    if len(cities) > 1 and is_whole:
+    if len(cities) > 1 and len(fleet) == 1 and fleet["is_whole"].all():
         cities = pd.concat([fleet, cities])
     share_r = (cities["expected"] / cities["forecast"]).to_numpy(float)
     # Scales the model's band to the planner's numbers; without a band, the number is certain.
@@ -137,7 +136,9 @@ def _summed(depots: pd.DataFrame, total: str) -> pd.DataFrame:
         covered=("model_part", "sum"),
         **quantiles,
     )
-    return cities[cities["forecast"] > 0]
+    # No depot is missing if the model's parts add up to the median of the total.
+    is_whole = np.isclose(cities["covered"], cities["p50"], 1e-3)
+    return cities.assign(is_whole=is_whole)[cities["forecast"] > 0]
 
 
 def depots_so_far(depots: pd.DataFrame) -> pd.DataFrame:

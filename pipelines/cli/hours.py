@@ -1,5 +1,6 @@
 """Output of `harbor forecast --hourly` and `harbor forecast --today`."""
 
+from collections.abc import Hashable
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,12 @@ def show_hours(table: "pa.Table") -> None:
         )
 
 
+def _place(row: dict[Hashable, Any]) -> str:
+    """Name of a row of `running_cities`; a city that lacks depots is marked as partial."""
+    name = row["city"] or "all depots"
+    return name if row["is_whole"] else f"{name} ({row['depots']} of its depots)"
+
+
 def show_today(cities: "pd.DataFrame") -> None:
     """Prints the running day as a table: orders so far, estimate, band and forecast."""
     from pipelines.planning.words import clock
@@ -41,7 +48,7 @@ def show_today(cities: "pd.DataFrame") -> None:
         ("", "day", "until", "orders so far", "usual by then", "estimate", "band", "forecast"),
         [
             (
-                row["city"] or "all depots",
+                _place(row),
                 f"{row['target_on']:%a %d %b}",
                 clock(row["until_hour"]),
                 f"{row['orders_so_far']:,.0f}",

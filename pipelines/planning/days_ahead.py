@@ -82,7 +82,7 @@ with closures as ({CLOSURES}), before as ({PUBLISHED_BEFORE.format(day=":origin"
 ), previous as (
     select depot_id, target_on, point
     from forecasts join before using (origin_on, model_version)
-    where target_on > :origin
+    where target_on > :origin and made_at <= published_at
 ), week as (
     select a.depot_id, a.display_name as name, a.city, a.vans, a.last_on, a.is_late, a.is_silent,
            f.origin_on, f.target_on, f.p10, f.p50, f.p90, f.point, f.basis, f.model_p10, f.model_p50,
@@ -129,7 +129,7 @@ def fleet_week(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
       city_p90 (80 % band of the model's total for the city), week_before (orders seven days
       earlier; NaN if not known, or closed on either day), year_before (orders 52 weeks earlier, if
       known), change (of the depot's planned orders against week_before, summed over its days; a
-      fraction), point_before (the previous forecast of the day), before_on (its origin), revised
+      fraction), point_before (the previous forecast of the day, as published), before_on (its origin), revised
       (change of the model's orders against point_before, summed over the days; a fraction, 0 below
       half an order a day); for the day's newest override: override_id (NaN without one), is_set
       (whether its number is planned), override_reason, made_by and made_at (None unless is_set),

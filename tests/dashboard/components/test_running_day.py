@@ -60,6 +60,10 @@ def test_today_is_told_city_by_city_and_escaped(depots, monkeypatch):
     assert head == ["City", "So far", "Expected by then", "By the end", "Forecast"]
     assert row[:3] == ["Lon & don", "330 by 11:00 local", "220"]
     assert row[4].startswith("480 ")
+    missing = running_day.today_html(depots.assign(city_p50=700.0), planned)
+    assert (
+        Cells(missing).text[1][1] == "330 by 11:00 local at 2 depots with orders today"
+    )
     assert 'href="plan?city=Lon+%26+don"' in html
     said = r"about (\d+) by the end of the day \((\d+) to (\d+)\)"
     vans = r"<b>needs about (\d) vans, 4 of its 6 planned</b>"

@@ -253,6 +253,19 @@ def test_the_week_ahead_has_the_previous_forecast(freshness, seeded):
     assert (week["revised"] != 0).any()
 
 
+def test_a_hindcast_made_after_the_publication_is_no_previous_forecast(seeded, write):
+    made = schema.forecasts.c
+    later = sa.update(schema.forecasts).where(
+        made.depot_id == "LON-01", made.origin_on < seeded.through
+    )
+    write(later.values(made_at=sa.func.now()))
+    before = queries.fleet_week(queries.freshness()).set_index("depot_id")[
+        "point_before"
+    ]
+    assert before["LON-01"].isna().all()
+    assert before["LON-02"].notna().any()
+
+
 def test_a_revision_below_half_an_order_a_day_is_zero(seeded, write):
     made = schema.forecasts.c
     tiny = {name: made[name] / 1000 for name in ("p10", "p50", "p90", "point")}

@@ -53,16 +53,16 @@ def test_the_totals_stand_above_those_of_a_year_before_with_what_was_on(two_citi
     known = two_cities.assign(year_before=[800.0, 600.0, np.nan, np.nan])
     names = {DAYS[1]: "Sale <x>"}
     rows = Cells(html_grids.fleet_grid(known, names_before=names)).text
-    name = "Last year 52 weeks before"
+    name = "52 weeks before"
     assert rows[2] == [
-        f"{name}, at least 1 of 2 depots", "800", "600 Sale <x>", "1,400", "",
+        f"{name} at least 1 of 2 depots", "800", "600 Sale <x>", "1,400", "",
     ]  # fmt: skip
     # A day that is closed now asks for no day a year before; one of two days is missing.
     both = known.assign(year_before=[800.0, 600.0, 9.0, np.nan])
     assert Cells(html_grids.fleet_grid(both)).text[2][:2] == [name, "809"]
     gap = known.assign(year_before=[np.nan, 600.0, 9.0, np.nan])
     html = html_grids.fleet_grid(gap)
-    assert Cells(html).text[2][:3] == [f"{name}, at least 1 of 2 depots", "9", "600"]
+    assert Cells(html).text[2][:3] == [f"{name} at least 1 of 2 depots", "9", "600"]
     assert 'href="?history=13+months#by-day"' in html
     of_one = html_grids.fleet_grid(known[:2])
     assert 'href="?city=London&amp;history=13+months#by-day"' in of_one

@@ -261,7 +261,7 @@ def at_pace_of(monkeypatch, tomorrow):
     """The plan of London's next day; and what sets its pace, as a share of its orders."""
     days = van_plan.city_plan("London", queries.freshness()).cities
     [day] = days[days["target_on"].dt.date == tomorrow].to_dict("records")
-    heading = dict.fromkeys(today.CITY_COLUMNS[4:], 0.0)
+    heading = dict.fromkeys(today.CITY_COLUMNS[3:], 0) | {"is_whole": True}
     heading |= {"city": "London", "target_on": day["target_on"]}
 
     def set_pace(share):

@@ -123,6 +123,15 @@ def test_a_city_of_which_nothing_has_come_keeps_the_fleet_from_being_told():
     assert list(running_cities(depots(fleet_p50=800.0))["city"]) == ["X", "Y"]
 
 
+def test_a_city_of_which_a_depot_is_missing_says_so():
+    missing = running_cities(depots(city_p50=[700.0, 700.0, 120.0]))
+    assert missing.set_index("city")["is_whole"].to_dict() == {
+        "": True,
+        "X": False,
+        "Y": True,
+    }
+
+
 def test_a_depots_day_is_estimated_as_a_city_of_its_own_would_be():
     by_hour = [[10] * 24, [15] * 24, [0] * 24]
     made = running_depots(depots(by_hour=by_hour, until_hour=[12.0, 12.0, 0.5]))
