@@ -33,15 +33,14 @@ def show_freshness(on_no_data: Callable[[str], None]) -> None:
         advice = "Load orders with `harbor ingest PATH`, then run `harbor nightly`."
         on_no_data(f"{missing} {advice}")
         return
-    settings = queries.settings()
-    now = datetime.now(settings.zone)
-    due_on = settings.due_on(now, dict(freshness.zones))
-    texts = banner(freshness, now.date(), due_on, settings.zone)
+    now = datetime.now(zone := queries.zone())
+    due_on = queries.due_on(now, freshness)
+    texts = banner(freshness, now.date(), due_on, zone)
     st.session_state[IS_WARNING] = texts.warning is not None
     progress = queries.run_in_progress() if texts.warning else None
     at_work = summaries.progress_sentence(progress) if progress else ""
     if at_work:
-        texts = banner(freshness, now.date(), due_on, settings.zone, at_work)
+        texts = banner(freshness, now.date(), due_on, zone, at_work)
     st.caption(texts.facts)
     # Before the first forecast the page itself shows the run in progress.
     if texts.warning and at_work and freshness.origin_on is not None:

@@ -120,7 +120,8 @@ def fan(days: pd.DataFrame) -> Chart:
     """
     notes = [", ".join(day) for day in formatting.day_notes(days)]
     is_ahead, is_long = days["point"].notna(), len(days) > MAX_DAYS_WITH_DOTS
-    is_empty = days["is_closed"] & (days["actual"].fillna(0) == 0)
+    is_planned = is_ahead & days["is_set"].astype(bool)
+    is_empty = days["is_closed"] & (days["actual"].fillna(0) == 0) & ~is_planned
     drawn = days.drop(columns=["holidays", "events"]).assign(notes=notes)
     if not is_long:
         for name in FORECAST_COLUMNS:

@@ -118,7 +118,8 @@ def _fields(
         offers = {**offers, lacking: f"Hire {lacking:,}: enough at today's pace"}
     with st.container(horizontal=True):
         for vans, label in offers.items():
-            st.button(label, on_click=_fill_in, args=(keys, vans))
+            hire = {keys[0]: HIRE, keys[1]: vans}
+            st.button(label, on_click=st.session_state.update, args=(hire,))
     labels = ACTIONS | ({"": "Take back"} if current.kind else {})
     kind = st.segmented_control(
         "Decision", list(ACTIONS), required=True, key=keys[0],
@@ -145,11 +146,6 @@ def _fields(
     return replace(
         current, kind=kind or "", extra=extra or 0, off_road=off_road, note=told
     )
-
-
-def _fill_in(keys: tuple[str, str], vans: int) -> None:
-    """Fills in a hire of `vans`; `keys` are the keys of the decision field and the number field."""
-    st.session_state.update(zip(keys, (HIRE, vans), strict=True))
 
 
 def _preview(

@@ -24,24 +24,17 @@ SESSION_PREFIX = "last chosen "
 """Prefix of the session keys that keep choices from page to page."""
 
 
-def chart(
-    make_chart: Callable[[pd.DataFrame], Chart], rows: pd.DataFrame, sentence: str
-) -> None:
-    """Shows a chart with its caption; `make_chart` is a function of `forecast_charts`."""
-    st.caption(sentence)
-    _draw_chart(make_chart, rows, sentence)
-
-
-# Some columns hold lists, which Streamlit cannot hash.
+# Cached because Altair is slow. Some columns hold lists, which Streamlit cannot hash.
 @st.cache_data(
     max_entries=128, show_spinner=False, hash_funcs={pd.DataFrame: pd.DataFrame.to_csv}
 )
-def _draw_chart(
-    _make_chart: Callable[[pd.DataFrame], Chart], rows: pd.DataFrame, alt: str
+def chart(
+    _make_chart: Callable[[pd.DataFrame], Chart], rows: pd.DataFrame, sentence: str
 ) -> None:
-    """Draws a chart, cached by rows and sentence because Altair is slow."""
-    chart = forecast_charts.legible(_make_chart(rows))
-    st.altair_chart(chart, width="stretch", alt=alt)
+    """Shows a chart with its caption; `_make_chart` is a function of `forecast_charts`."""
+    st.caption(sentence)
+    drawn = forecast_charts.legible(_make_chart(rows))
+    st.altair_chart(drawn, width="stretch", alt=sentence)
 
 
 def small_table(

@@ -10,7 +10,6 @@ from datetime import date, timedelta
 import numpy as np
 import pandas as pd
 import streamlit as st
-from jaxtyping import Float
 
 from dashboard import queries
 from dashboard.queries.freshness import Freshness
@@ -82,8 +81,10 @@ def simulate(scenario: Scenario, freshness: Freshness) -> pd.DataFrame:
     events = [*tables["events"].to_dict("records"), event]
     columns = tables["events"].columns
     changed = tables | {"events": pd.DataFrame(events, columns=columns, dtype=object)}
+    panels = [_panel(model, each, freshness) for each in (tables, changed)]
     before_h, after_h = (
-        _medians(model, each, scenario.depot, freshness) for each in (tables, changed)
+        infer.forecast(model, panel).p50_dh[panel.depot_ids.index(scenario.depot)]
+        for panel in panels
     )
     ratio_h = np.divide(
         after_h, before_h, out=np.ones_like(after_h), where=before_h > 0
@@ -133,14 +134,6 @@ def _inputs(model: Artefact, depot: str, freshness: Freshness) -> Tables:
 def _panel(model: Artefact, tables: Tables, freshness: Freshness) -> Panel:
     ahead = model.horizon + CALENDAR_REACH
     return build_panel(**tables, through=freshness.origin, ahead=ahead)
-
-
-def _medians(
-    model: Artefact, tables: Tables, depot: str, freshness: Freshness
-) -> Float[np.ndarray, " horizon"]:
-    """The model's medians of one depot, a value per day from the day after the origin."""
-    panel = _panel(model, tables, freshness)
-    return infer.forecast(model, panel).p50_dh[panel.depot_ids.index(depot)]
 
 
 def _days_ahead(depot: str, freshness: Freshness) -> pd.DataFrame:

@@ -28,7 +28,7 @@ from dashboard.queries.fleet import (
     models,
     running_depots,
 )
-from dashboard.queries.freshness import freshness, zone
+from dashboard.queries.freshness import due_on, freshness, zone
 from dashboard.queries.overrides import (
     busy_day_orders,
     changes,

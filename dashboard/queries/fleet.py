@@ -12,7 +12,7 @@ from dashboard.queries.freshness import Freshness
 from forecaster.inference import artefact
 from forecaster.inference.artefact import Artefact
 from pipelines.planning import days_ahead
-from pipelines.planning.days_ahead import FLEET_DAYS
+from pipelines.planning.days_ahead import FLEET_DAYS, TODAY, is_ahead
 from pipelines.schema.closures import is_closed
 from pipelines.schema.fragments import CLOSURES, COUNTS, DAYS, FIRST_COUNT
 from pipelines.schema.planned_orders import PLANNED_PARTS
@@ -34,19 +34,22 @@ with closures as ({CLOSURES}), scope as (
                                   and not {is_closed("g.day_on", "s")}) as missing
     from days g cross join scope s
     left join counts v on v.depot_id = s.depot_id and v.service_on = g.day_on
-    where g.day_on <= :origin
     group by g.day_on
 ), ahead as (
-    select target_on as day_on, sum(part) as point,
-           coalesce(sum(part) / nullif(sum(model_part), 0), 1) as ratio,
+    select f.target_on as day_on, sum(part) as point,
+           sum(part) / nullif(sum(model_part), 0) as ratio,
            min(case when :city = '' then fleet_p10 else city_p10 end) as p10,
            min(case when :city = '' then fleet_p90 else city_p90 end) as p90
-    from ({PLANNED_PARTS}) planned join scope using (depot_id)
-    where target_on <= :until
-    group by target_on
+    from ({PLANNED_PARTS}) f join scope d using (depot_id)
+    where f.target_on <= :until
+    group by f.target_on
+    having bool_or({is_ahead(TODAY)})
 )
-select day_on, actual, point, ratio * p10 as p10, ratio * p90 as p90,
-       coalesce(missing, 0) as missing
+select day_on, case when point is null then actual end as actual, point,
+       -- A planner's number where the model has none has no band, as in `PLANNED_FORECASTS`.
+       coalesce(ratio * p10, case when point > 0 then point else p10 end) as p10,
+       coalesce(ratio * p90, case when point > 0 then point else p90 end) as p90,
+       case when point is null then coalesce(missing, 0) else 0 end as missing
 from days left join past using (day_on) left join ahead using (day_on)
 order by day_on
 """
@@ -73,6 +76,7 @@ def daily_totals(
         origin=freshness.origin,
         model=freshness.model,
         until=freshness.until,
+        now=freshness.day_began_at,
     )
 
 

@@ -28,7 +28,7 @@ week = queries.fleet_week(freshness)
 period = formatting.day_range(*week["target_on"].agg(["min", "max"]))
 page_head.print_heading(f"Days ahead, {period}")
 now = datetime.now(queries.zone())
-due_on = queries.settings().due_on(now, dict(freshness.zones))
+due_on = queries.due_on(now, freshness)
 brief, today = st.columns([3, 2], gap="large")
 with brief:
     clock = running_day.clock()

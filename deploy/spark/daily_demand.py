@@ -137,8 +137,9 @@ left join feeds own using (file)
 left join busy_weekdays b on b.depot_id = s.depot_id and b.day_on = s.day_on
 left join rests r on r.depot_id = s.depot_id and r.day_on = s.day_on
 where own.depots is null
-  and ((datediff(s.next_on, s.before_on) <= 14
-        and least(s.before_orders, s.next_orders) < 5 and b.depot_id is null)
+  and ((datediff(s.next_on, s.before_on) <= 14 and b.depot_id is null
+        -- The orders of a later day may still be coming.
+        and (s.before_orders < 5 or (s.next_orders < 5 and s.next_on <= :through)))
     or (datediff(s.day_on, s.before_on) <= 3 and s.first_on <= date_sub(s.day_on, 14)
         and r.depot_id is not null))
 """

@@ -94,14 +94,15 @@ def _depots_in_range(candidate: Forecast, panel: Panel) -> Check:
 
 def _fleet_in_range(candidate: Forecast, panel: Panel) -> Check:
     recent_dt = panel.last(MIN_HISTORY_DAYS).demand_dt
-    has_history_d = np.isfinite(recent_dt).any(axis=1)
-    open_dh = candidate.basis_dh != CLOSED
-    ahead = candidate.p50_dh[has_history_d][open_dh[has_history_d]]
-    if not has_history_d.any() or not ahead.size:
+    known_d = np.isfinite(recent_dt).sum(axis=1)
+    open_dh = (candidate.basis_dh != CLOSED) & (known_d > 0)[:, None]
+    if not open_dh.any():
         return Check("fleet", True, "no recent day or no open day ahead to compare")
-    # A mean of depot-days, so that closed ones weigh nothing.
-    before = float(np.nanmean(recent_dt[has_history_d]))
-    ratio = (float(ahead.mean()) + 1.0) / (before + 1.0)
+    # A depot's recent mean weighs as its open days ahead do: it may have few known days, or be
+    # closed in one of the two periods.
+    recent_d = np.nansum(recent_dt, axis=1, dtype=float) / np.maximum(known_d, 1)
+    before = float(np.average(recent_d, weights=open_dh.sum(axis=1)))
+    ratio = (float(candidate.p50_dh[open_dh].mean()) + 1.0) / (before + 1.0)
     message = f"an open day ahead has {ratio:.2f} times the orders of a recent one"
     return Check("fleet", 1 / MAX_FLEET_RATIO <= ratio <= MAX_FLEET_RATIO, message)
 

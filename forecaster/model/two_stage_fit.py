@@ -106,9 +106,7 @@ def train_model(
       ArtefactError: NumPy and Flax disagree.
     """
     recipe = fit_to_history(panel, recipe)
-    training_panel = panel.as_of(
-        panel.origin - timedelta(days=recipe.train.validation_days)
-    )
+    training_panel = evaluation_panel(panel, recipe)
     kinds = choose_kinds(training_panel.calendar, training_panel.n_steps)
     effects = fit_effects(training_panel, recipe.task.horizon)
     unidentified = n_unidentified_columns(training_panel.n_steps)
@@ -161,6 +159,12 @@ def fit_to_history(panel: Panel, recipe: Recipe) -> Recipe:
         task=replace(recipe.task, context=context),
         train=replace(recipe.train, validation_days=days),
     )
+
+
+def evaluation_panel(panel: Panel, recipe: Recipe) -> Panel:
+    """Returns the panel of the evaluation fit, as known before the validation days."""
+    days = fit_to_history(panel, recipe).train.validation_days
+    return panel.as_of(panel.origin - timedelta(days=days))
 
 
 def watermark(panel: Panel) -> str:

@@ -30,6 +30,9 @@ begin
         grant select on latest_forecasts, latest_totals, daily_scores, daily_demand
             to harbor_reader;
     end if;
+    -- A restored function is executable by every role, as a new one is.
+    revoke all on function add_overrides, save_city_settings, decide_vans, undo_changes
+        from public;
     if to_regrole('harbor_dashboard') is not null then
         grant execute on function
             add_overrides(jsonb, text, text),

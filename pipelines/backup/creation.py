@@ -15,7 +15,7 @@ from forecaster.errors import ArtefactError, NoDataError
 from forecaster.inference.artefact import file_sha256
 from forecaster.inference.artefact_file import publish, recorded_content
 from pipelines.backup import archive, postgres
-from pipelines.backup.archive import ARTEFACTS, DATABASE, MANIFEST, Manifest
+from pipelines.backup.archive import ARTEFACTS, DATABASE, Manifest
 from pipelines.database import schema_version
 from pipelines.pruning import older_than
 from pipelines.runs.ledger import recorded
@@ -133,7 +133,7 @@ def _count_rows(connection: sa.Connection) -> dict[str, int]:
 def _remove_old(folder: Path, now: datetime, keep: int | None) -> list[str]:
     old = [] if keep is None else archive.complete_backups(folder, now)[:-keep]
     for path in old:
-        # The manifest is removed first: a half-removed backup must not look complete.
-        (path / MANIFEST).unlink()
-        shutil.rmtree(path)
+        # A half-removed backup must not look complete, and is removed a day later.
+        leaving = path.rename(folder / f".{path.name}")
+        shutil.rmtree(leaving)
     return [path.name for path in old]

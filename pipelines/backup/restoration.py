@@ -18,7 +18,8 @@ from pipelines.settings import Settings
 
 OTHER_SESSIONS = """
 select count(*) from pg_stat_activity
-where datname = current_database() and backend_type = 'client backend'
+where datname = current_database() and usesysid is not null
+  and coalesce(backend_type, 'client backend') = 'client backend'
   and pid <> pg_backend_pid()
 """
 SESSION_CHECKS, CHECK_INTERVAL_S = 20, 0.1
@@ -33,7 +34,7 @@ select format('drop %s %s', kind, string_agg(name, ', ')) from (
     union all
     select oid, oid::regprocedure::text, proowner, pronamespace, 'function' from pg_proc
 ) as object(oid, name, owner, namespace, kind)
-where namespace = current_schema()::regnamespace and pg_has_role(owner, 'usage')
+where namespace = quote_ident(current_schema())::regnamespace and pg_has_role(owner, 'usage')
   and not exists (select from pg_depend d where d.objid = object.oid and d.deptype = 'e')
 group by kind order by array_position('{view,materialized view,table,function}', kind)
 \gexec
@@ -84,6 +85,7 @@ def restore(
     artefacts = sorted((folder / name) for name in manifest.files if name != DATABASE)
     for path in artefacts:
         publish(settings.artefacts / path.name, path.read_bytes())
+    settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with engine.connect() as connection:
         name = str(connection.scalar(sa.text("select current_schema()")))
     # Open connections and psql would wait for each other's locks.

@@ -88,6 +88,12 @@ def restore(
         done = context.settings.inbox / DONE
     manifest, artefacts = restored.manifest, restored.artefacts
     rows = sum(manifest.tables.values())
+    if later := [path.name for path in files_since(done, manifest.made_at)]:
+        echo(
+            f"Files in {done} that are newer than the backup, which lacks their rows: "
+            f"{shortened_list(later)}. Move them back into the inbox; the next night loads "
+            "them."
+        )
     if as_json:
         details = {"artefacts": artefacts, "missing": manifest.missing}
         show_json({"backup": restored.folder, "rows": rows, **details})
@@ -98,9 +104,3 @@ def restore(
     )
     for reason in manifest.missing.values():
         echo(f"Missing from the backup: {reason}")
-    if later := [path.name for path in files_since(done, manifest.made_at)]:
-        echo(
-            f"Files in {done} that are newer than the backup, which lacks their rows: "
-            f"{shortened_list(later)}. Move them back into the inbox; the next night loads "
-            "them."
-        )

@@ -14,13 +14,15 @@ from pipelines.cli.replica_finding import check_replica
 from pipelines.database.engine import snapshot
 from pipelines.forecasting import forecast
 from pipelines.ingest.rows.options import problems_of_sources
+from pipelines.ingest.sources.files import is_loadable
 from pipelines.monitoring import ports
 from pipelines.planning.words import count
 from pipelines.runs.error_messages import describe_error, is_expected
 from pipelines.settings import Settings
+from pipelines.settings.ingest import DONE
 from pipelines.store import demand as demand_store
 from pipelines.store import depots as depot_store
-from pipelines.store import events, files, models
+from pipelines.store import events, files, late_depots, models
 from pipelines.store.demand import ClosedDayOrders
 from pipelines.store.depots import OddZone
 from pipelines.store.files import LoadedFile
@@ -106,12 +108,20 @@ def _disk(settings: Settings) -> Finding:
 def _inbox(settings: Settings) -> Finding:
     make_inbox(settings)
     try:
-        n_files = sum(path.is_file() for path in settings.inbox.iterdir())
+        names = [
+            found.relative_to(settings.inbox).as_posix()
+            for found in settings.inbox.rglob("*")
+            if found.is_file()
+        ]
+        next(settings.inbox.iterdir(), None)  # `rglob` hides that it cannot be read
     except OSError as error:
         message = (
             f"{settings.inbox} cannot be read ({error.strerror}); each night loads it"
         )
         return Finding("inbox", False, message)
+    n_files = sum(
+        is_loadable(name) and not name.startswith(f"{DONE}/") for name in names
+    )
     content = f"holds {count(n_files, 'file')}" if n_files else "is empty"
     return Finding("inbox", True, f"{settings.inbox} {content}; each night loads it")
 
@@ -158,7 +168,7 @@ def _data(engine: sa.Engine, settings: Settings) -> list[Finding]:
         since = last_day_on - timedelta(days=LOOK_BACK_DAYS)
         champion = models.champion(connection)
         found = [
-            data_finding(last_day_on, due_on),
+            data_finding(last_day_on, late_depots.newest_open_day(connection, due_on)),
             unknown_finding(demand_store.unknown_days(connection, since), since),
             zone_finding(depot_store.far_from_their_city(connection)),
             started_finding(depot_store.not_started(connection)),

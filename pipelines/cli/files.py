@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import UTC
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -33,6 +34,8 @@ def list_files(
     with open_context() as context, context.engine.connect() as connection:
         newest, n_all = files.newest_files(connection, limit, file)
     empty = "No file has been loaded."
+    if file is not None:
+        empty = "No loaded file has that in its path."
     show_list(
         "Files", newest, _row, as_json=as_json, empty=empty, n_all=n_all, noun="files"
     )
@@ -100,7 +103,7 @@ def _row(each: LoadedFile) -> dict[str, object]:
         "accepted": each.accepted,
         "unchanged": each.unchanged,
         "rejected": each.rejected,
-        "loaded": f"{each.loaded_at:%Y-%m-%d %H:%M}",
+        "loaded (UTC)": f"{each.loaded_at.astimezone(UTC):%Y-%m-%d %H:%M}",
         "state": "loaded" if each.withdrawn_at is None else "withdrawn",
     }
 

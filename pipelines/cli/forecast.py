@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from forecaster.errors import NothingToDoError
+from forecaster.errors import NothingToDoError, shortened_list
 from pipelines.cli.console import (
     echo,
     not_started_depots,
@@ -78,6 +78,9 @@ def forecast(
     made = _make(origin, n_paths, hourly=hourly)
     if made.not_started:
         echo(f"Not started, and left out: {not_started_depots(made.not_started)}.")
+    if made.without_orders:
+        depot_ids = shortened_list(made.without_orders)
+        echo(f"Without orders up to {made.origin_on}, and left out: {depot_ids}.")
     rows = made.rows
     if made.by_hour is not None:
         rows = as_rows(made.by_hour, made.origin_on, made.version)
@@ -98,7 +101,8 @@ class _Made:
       by_hour: Result of `hours.forecast_hours`; None without --hourly.
       shown: The forecast that the dashboard shows; None if it shows none.
       reason: Why a model other than the champion made it; None if the champion did.
-      not_started: Ids of the depots that are left out.
+      not_started: Ids of the depots that are left out, as they have not started yet.
+      without_orders: Ids of those that are left out for lack of orders up to the origin.
     """
 
     origin_on: date
@@ -109,6 +113,7 @@ class _Made:
     shown: "Publication | None"
     reason: str | None
     not_started: list[str]
+    without_orders: list[str]
 
 
 def _make(origin: str | None, n_paths: int | None, *, hourly: bool) -> _Made:
@@ -124,7 +129,7 @@ def _make(origin: str | None, n_paths: int | None, *, hourly: bool) -> _Made:
     from pipelines.forecasting import hours
     from pipelines.publishing import publication
     from pipelines.runs.ledger import recorded
-    from pipelines.store import publications
+    from pipelines.store import depots, publications
     from pipelines.store.forecasts import read_forecasts, read_totals
 
     with open_context() as context:
@@ -143,10 +148,12 @@ def _make(origin: str | None, n_paths: int | None, *, hourly: bool) -> _Made:
             rows = read_forecasts(connection, day, version)
             totals = read_totals(connection, day, version)
             shown = publications.shown(connection)
-            if hourly:
+            never = depots.not_started(connection)
+            if hourly and shown == publications.Publication(day, version):
+                # The hours that the pages show: their shares were stored above.
+                by_hour = hours.stored_hours(connection, day, version)
+            elif hourly:
                 by_hour = hours.forecast_hours(connection, panels().at(day), rows)
-        if by_hour is not None and not by_hour.num_rows:
-            raise NothingToDoError(NO_HOURS)
         if n_paths is not None:
             from pipelines.forecasting.paths import write_paths
 
@@ -155,9 +162,15 @@ def _make(origin: str | None, n_paths: int | None, *, hourly: bool) -> _Made:
                 engine, settings.artefacts, folder, day, version, n_paths
             )
             echo(f"{n_paths} paths of all depots and days: {path}")
+        if by_hour is not None and not by_hour.num_rows:
+            raise NothingToDoError(NO_HOURS)
     reason = run.metrics.get("reason")
-    not_started = run.metrics.get("not_started_ids", [])
-    return _Made(day, version, rows, totals, by_hour, shown, reason, not_started)
+    left_out = run.metrics.get("not_started_ids", [])
+    not_started = [each for each in left_out if each in never]
+    others = [each for each in left_out if each not in never]
+    return _Made(
+        day, version, rows, totals, by_hour, shown, reason, not_started, others
+    )
 
 
 def _show(made: _Made) -> None:
@@ -225,6 +238,8 @@ def _planned(row: dict[str, Any]) -> str:
 
 def _interval(row: dict[str, Any]) -> str:
     """80 % interval as text, such as '(390–450)', scaled by planned / point as on the pages."""
+    if row["planned"] > 0 == row["point"]:
+        return f"({row['planned']:,.0f}–{row['planned']:,.0f})"
     ratio = row["planned"] / row["point"] if row["point"] > 0 else 1.0
     return f"({ratio * row['p10']:,.0f}–{ratio * row['p90']:,.0f})"
 

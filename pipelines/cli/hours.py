@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable
 from datetime import date
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from pipelines.cli.console import show_table
@@ -27,7 +28,11 @@ def show_hours(table: "pa.Table") -> None:
             f"Orders planned by hour in {city}",
             ("hour", *(f"{day:%a %d %b}" for day in wide.columns)),
             [
-                (f"{hour:02d}–{hour + 1:02d}", *(f"{orders:,.0f}" for orders in row))
+                (
+                    f"{hour:02d}–{hour + 1:02d}",
+                    # NaN: a clock change skips the hour.
+                    *("–" if isnan(orders) else f"{orders:,.0f}" for orders in row),
+                )
                 for hour, row in zip(wide.index, wide.to_numpy(), strict=True)
             ],
         )

@@ -34,6 +34,8 @@ def list_rejected(
     with open_context() as context, context.engine.connect() as connection:
         rows, n_all = quarantine.newest_rejected(connection, limit, file)
     empty = "No rows are in quarantine."
+    if file is not None:
+        empty = "No rows of files with that in their path are in quarantine."
     show_list("In quarantine", rows, _row, as_json=as_json, empty=empty, n_all=n_all)
 
 

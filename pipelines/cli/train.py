@@ -59,7 +59,8 @@ def train(
 
     It passes if its data is at least as new as the champion's; if its MAPE on those days is at
     most the seasonal naive's, at most 1.02 times the champion's and an earlier champion's, and
-    not equal to the champion's; and if its canary, a trial forecast, passes.
+    not equal to the champion's (unless its network has no share in the forecast); and if its
+    canary, a trial forecast, passes.
     The first model of a fleet needs only the canary.
 
     Example: `harbor train --through 2026-03-31`

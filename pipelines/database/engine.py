@@ -20,7 +20,7 @@ REFUSAL_ADVICE = {
     "password": LOGIN_ADVICE,
     "fe_sendauth": LOGIN_ADVICE,
     "no pg_hba": "Admit this host and user in the server's pg_hba.conf",
-    "role": "Create the user, or name another in HARBOR_DATABASE_URL",
+    "role": "Create the user, let it log in, or name another in HARBOR_DATABASE_URL",
     "database": "Create the database with 'createdb', or name another in "
     "HARBOR_DATABASE_URL",
 }

@@ -57,7 +57,7 @@ select coalesce(
     and (select count(*) filter (
              where has_table_privilege(to_regrole(%(role)s), t.oid, 'select')) = count(*)
          from pg_class t
-         where t.relnamespace = current_schema()::regnamespace
+         where t.relnamespace = quote_ident(current_schema())::regnamespace
            and t.relname = any(%(tables)s)), false)
 """
 # `too_much` checks the dashboard only: the writer needs temporary tables and advisory locks.
@@ -76,7 +76,7 @@ select name as role, r.oid is not null as is_there,
        ) as excess(what, is_held) where is_held and name = 'harbor_dashboard') as too_much
 from unnest(cast(:roles as text[])) with ordinality as wanted(name, place)
 left join pg_roles r on r.rolname = name
-left join pg_class t on t.relnamespace = current_schema()::regnamespace
+left join pg_class t on t.relnamespace = quote_ident(current_schema())::regnamespace
                     and t.relname = any(:tables)
 group by name, place, r.oid, r.rolcanlogin order by place
 """

@@ -81,7 +81,7 @@ def late_origin_with_new_files(
     None after `RERUN_WINDOW`, when the forecast would no longer be live.
     """
     with snapshot(engine) as connection:
-        done = runs.newest_night(connection, ["done"])
+        done = runs.newest_night(connection, ["done"], of_newest_origin=True)
         last_night = runs.newest_night(connection, runs.STATES)
         if done is None or last_night is None or not done["metrics"].get("late_depots"):
             return None

@@ -104,7 +104,10 @@ def current_samples(
     zones = demand.zones(connection)
     due_on = settings.due_on(now, zones)
     since = now - COMPILE_CACHE_PERIOD
-    yield from monitoring.read_samples(connection, monitoring.OVERVIEW, due_on=due_on)
+    open_on = late_depots.newest_open_day(connection, due_on)
+    yield from monitoring.read_samples(
+        connection, monitoring.OVERVIEW, due_on=due_on, open_on=open_on
+    )
     yield from monitoring.read_samples(connection, monitoring.STEPS)
     yield from monitoring.run_samples(connection)
     yield from monitoring.read_samples(
@@ -117,7 +120,9 @@ def current_samples(
     first_at = monitoring.first_night_at(connection)
     if first_at is None or night.starts_at < first_at:
         return
-    ready_at = monitoring.forecast_ready_at(connection, night.origin_on)
+    # A night without --origin forecasts from the newest day of data, which no rest moves.
+    since_on = late_depots.newest_open_day(connection, night.origin_on)
+    ready_at = monitoring.forecast_ready_at(connection, since_on, night.origin_on)
     is_on_time = ready_at is not None and ready_at <= night.ready_by
     yield sample("forecast_ready", ready_at is not None)
     yield sample("last_nightly_on_time", is_on_time)
@@ -153,9 +158,12 @@ def _night_of(settings: Settings, zones: Mapping[str, int], day: date) -> DueNig
         # In UTC, because adding time to a local time ignores clock changes.
         return DueNight(origin_on, starts_at, starts_at.astimezone(UTC) + READY_AFTER)
     clock = time.fromisoformat(settings.ready_by)
-    ready_by = datetime.combine(day, clock, settings.zone)
-    if ready_by <= starts_at:
-        ready_by = datetime.combine(day + timedelta(days=1), clock, settings.zone)
+    at_night = time.fromisoformat(settings.nightly_at)
+    ready_on = day if clock > at_night else day + timedelta(days=1)
+    ready_by = datetime.combine(ready_on, clock, settings.zone)
+    if ready_by <= starts_at:  # A clock change has moved the start past it.
+        wait = datetime.combine(day, clock) - datetime.combine(day, at_night)
+        ready_by = (starts_at.astimezone(UTC) + wait).astimezone(settings.zone)
     return DueNight(origin_on, starts_at, ready_by)
 
 

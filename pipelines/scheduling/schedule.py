@@ -112,7 +112,7 @@ def unpublished_origin(engine: sa.Engine, now: datetime) -> date | None:
     None, too, once that night began more than a day ago: the next night publishes what is missing.
     """
     with engine.connect() as connection:
-        night = runs.newest_night(connection, ["done"])
+        night = runs.newest_night(connection, ["done"], of_newest_origin=True)
     if night is None or "unpublished" not in (night["metrics"] or {}):
         return None
     origin: date = night["origin_on"]

@@ -46,7 +46,7 @@ select distinct d.depot_id, day_on::date as day_on
 from ({CLOSURES}) closures
 join depots d on {concerns("closures", "d")}
 cross join lateral generate_series(
-    greatest(closures.starts_on, cast(:closed_from as date)),
+    greatest(closures.starts_on, cast(:closed_from as date))::timestamp,
     least(closures.ends_on, cast(:closed_to as date)), interval '1 day') as day_on
 """
 """One row for each depot-day that an event closes from `:closed_from` to `:closed_to`. A join

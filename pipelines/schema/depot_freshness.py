@@ -54,3 +54,15 @@ DEPOT_FRESHNESS = f"""
 - `is_late`: its `due_on` has no count yet, and it had a count in the fortnight before.
 - `is_silent`: it was open, but has had no count for a fortnight, or none since its opening day.
 """
+OPEN_DAYS = f"""
+    select day_on
+    from (select cast(:as_of as date) - n as day_on from generate_series(0, {LAST_DAY}) n) recent
+    where exists (select from depots d
+                  where not {is_closed("day_on")}
+                    and exists (select from demand_versions v where v.depot_id = d.depot_id
+                                and v.superseded_at is null and v.orders is not null))
+"""
+"""The days of the fortnight up to `:as_of` on which some depot with counts was open.
+
+The statement needs the CTE `closures`.
+"""

@@ -146,7 +146,7 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
         if url is None or password is None:
             return url
         quoted = quote(password.get_secret_value(), safe="")
-        user = r"^(\w+://[^:/@]+)@"
+        user = r"^([\w+]+://[^:/@]+)@"
         return SecretStr(
             re.sub(user, lambda match: f"{match[1]}:{quoted}@", url.get_secret_value())
         )
@@ -167,11 +167,12 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
         toml_secrets = read_secret_files(settings_cls, toml.toml_data)
         return (
             init_settings,
-            env_settings,
+            # Above the environment, where the same secret is absent or empty.
             InitSettingsSource(settings_cls, env_secrets),
+            env_settings,
             file_secret_settings,
-            toml,
             InitSettingsSource(settings_cls, toml_secrets),
+            toml,
         )
 
     @classmethod

@@ -57,14 +57,14 @@ group by ({names})
 having count(*) > 0
 {order}
 """
-# Only depot-days that the naive forecasts cover as well.
+# Only depot-days that the naive forecasts cover as well, but for the coverage.
 FLEET_SCORES = f"""
 {BY_CITY}
 select m.model, sum(n)::bigint as n,
        sum(m.ape_sum) / nullif(sum(n) filter (where is_nonzero), 0)::float8 as mape,
        sum(m.abs_error_sum) / nullif(sum(actual_sum), 0) as wape,
        sum(m.error_sum) / nullif(sum(actual_sum), 0) as bias,
-       (sum(n_in_interval) / sum(n))::float8 as coverage
+       (select sum(n_in_interval) / sum(n) from published_scores)::float8 as coverage
 from published_scores s
 cross join lateral (
     values ('shown', s.ape_sum, s.abs_error_sum, s.error_sum),

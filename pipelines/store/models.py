@@ -6,7 +6,7 @@ from typing import Any, TypedDict, cast
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB, insert
 
-from pipelines.schema import models
+from pipelines.schema import models, runs
 from pipelines.schema.rollback import ROLLBACK_TARGET
 
 
@@ -64,9 +64,18 @@ def newest_evaluation(connection: sa.Connection) -> Model | None:
 
 
 def evaluation_of(connection: sa.Connection, run_id: int) -> Model | None:
-    """The evaluation fit of the run that trained a model."""
+    """The evaluation fit of the run that trained a model.
+
+    An earlier run may have recorded the same fit: news of the days ahead change only the model.
+    """
     is_evaluation = models.c.role == "evaluation"
-    return _newest(connection, is_evaluation & (models.c.run_id == run_id))
+    version = sa.select(runs.c.metrics["evaluation"].astext).where(
+        runs.c.run_id == run_id
+    )
+    is_own = (models.c.run_id == run_id) | (
+        models.c.version == version.scalar_subquery()
+    )
+    return _newest(connection, is_evaluation & is_own)
 
 
 def last_champion_trained_through(connection: sa.Connection, day: date) -> Model | None:

@@ -42,9 +42,11 @@ from newest_runs
 group by step
 """
 
+# A load by hand says nothing of the inbox.
 NEWEST_METRICS = """
 select distinct on (step) step, metrics
-from runs where state = 'done' and step in ('ingest', 'accuracy', 'train', 'forecast')
+from runs where state = 'done' and (step in ('accuracy', 'train', 'forecast')
+                                    or step = 'ingest' and parent_id is not null)
 order by step, run_id desc
 """
 TRAINING_METRICS = (
@@ -79,7 +81,7 @@ OVERVIEW = """
 select (select count(*) from depots) as depots,
        (select greatest(:due_on - origin_on, 0) * 86400 from shown_forecast)
            as forecast_lag_seconds,
-       (select greatest(:due_on - max(service_on), 0) * 86400 from demand_versions
+       (select greatest(:open_on - max(service_on), 0) * 86400 from demand_versions
         where superseded_at is null and orders is not null
         having max(service_on) is not null) as data_lag_seconds,
        (select trained_through from models where role = 'champion')
@@ -202,9 +204,18 @@ def first_night_at(connection: sa.Connection) -> datetime | None:
     return connection.scalar(first)
 
 
-def forecast_ready_at(connection: sa.Connection, origin: date) -> datetime | None:
-    """Time at which the first forecast of an origin was stored."""
+def forecast_ready_at(
+    connection: sa.Connection, since: date, origin: date
+) -> datetime | None:
+    """Time at which a forecast of an origin was first stored.
+
+    If no night of the origin has begun, a forecast of an origin since `since` counts as well.
+    """
+    of_origin = runs.c.origin_on == origin
+    has_begun = sa.exists().where(runs.c.step == "nightly", of_origin)
     first = sa.select(sa.func.min(runs.c.finished_at)).where(
-        runs.c.step == "forecast", runs.c.state == "done", runs.c.origin_on == origin
+        runs.c.step == "forecast",
+        runs.c.state == "done",
+        of_origin | ~has_begun & runs.c.origin_on.between(since, origin),
     )
     return connection.scalar(first)

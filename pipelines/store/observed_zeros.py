@@ -84,7 +84,7 @@ cross join lateral (
       on next.depot_id = n.depot_id and next.service_on = n.service_on + 1
     where n.depot_id = g.depot_id and n.service_on between g.from_on and g.until_on
 ) own
-cross join lateral generate_series(greatest(g.from_on, :frozen),
+cross join lateral generate_series(greatest(g.from_on, :frozen)::timestamp,
                                    least(g.until_on, own.daily_on - 1),
                                    interval '1 day') as day
 """

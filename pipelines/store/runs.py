@@ -237,15 +237,23 @@ def nights_ended_in_training(
 
 
 def newest_night(
-    connection: sa.Connection, states: Collection[str]
+    connection: sa.Connection,
+    states: Collection[str],
+    *,
+    of_newest_origin: bool = False,
 ) -> dict[str, Any] | None:
-    """The newest nightly run in one of some states."""
-    statement = (
-        sa.select(runs)
-        .where(runs.c.step == "nightly", runs.c.state.in_(states))
-        .order_by(runs.c.run_id.desc())
-        .limit(1)
+    """The newest nightly run in one of some states.
+
+    With `of_newest_origin`, a night of an earlier day that ran later does not hide it, and one
+    of a clock that was ahead is left out.
+    """
+    statement = sa.select(runs).where(
+        runs.c.step == "nightly", runs.c.state.in_(states)
     )
+    if of_newest_origin:
+        statement = statement.where(runs.c.started_at <= NOW)
+        statement = statement.order_by(runs.c.origin_on.desc().nulls_last())
+    statement = statement.order_by(runs.c.run_id.desc()).limit(1)
     row = connection.execute(statement).mappings().first()
     return None if row is None else dict(row)
 

@@ -53,6 +53,7 @@ def renew_if_scored(connection: sa.Connection, origin: date) -> None:
 
 def renew_all(connection: sa.Connection) -> None:
     """Replaces the sums of every origin, inside a transaction."""
+    lock(connection)
     connection.execute(sa.delete(score_totals))
     for origin in connection.scalars(sa.select(scores.c.origin_on).distinct()).all():
         renew(connection, origin)

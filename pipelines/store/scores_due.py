@@ -20,7 +20,7 @@ from event_versions v
 cross join (select min(target_on) as first_on, max(target_on) as last_on
             from forecasts) span
 cross join lateral generate_series(
-    greatest(v.starts_on, span.first_on), least(v.ends_on, span.last_on),
+    greatest(v.starts_on, span.first_on)::timestamp, least(v.ends_on, span.last_on),
     interval '1 day') as day_on
 where v.kind = 'closed' and v.event_id = any(:event_ids)
 """

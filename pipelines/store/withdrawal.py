@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 
 import sqlalchemy as sa
 
@@ -22,6 +23,10 @@ OLD_DAYS = "select ordered_local::date from orders where file_id = any(:file_ids
 RESTORED_DAYS = """
 select (content ->> 'ordered_local')::date
 from superseded_rows join earlier using (superseded_id)
+"""
+HAVE_ROWS_BEFORE = """
+select exists (select from orders where file_id = any(:file_ids) and ordered_local < :before)
+    or exists (select from daily_counts where file_id = any(:file_ids) and service_on < :before)
 """
 DELETE = "delete from {table} where file_id = any(:file_ids)"
 DELETE_SUPERSEDED = """
@@ -105,6 +110,14 @@ def remove_rows(
     restored = run(RESTORE)
     run(DELETE_EARLIER)
     return RemovedRows(removed, restored, depot_ids)
+
+
+def have_rows_before(
+    connection: sa.Connection, file_ids: Sequence[int], before: date
+) -> bool:
+    """Whether files have orders or daily counts of days before a day."""
+    values = {"file_ids": list(file_ids), "before": before}
+    return bool(connection.scalar(sa.text(HAVE_ROWS_BEFORE), values))
 
 
 def drop_unnamed_depots(connection: sa.Connection, depot_ids: Sequence[str]) -> int:

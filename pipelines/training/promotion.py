@@ -163,6 +163,8 @@ def decide(version: str, scores: dict[str, Any], is_only: bool) -> PromotionDeci
         for name in ("gru", "seasonal_naive", "champion", "earlier_champion")
     )
     is_as_good = _is_tie(challenger, naive)
+    # Baselines tie night after night, but their bands and paths are those of a longer history.
+    is_baseline = scores.get("network_share") == 0
     promoted = False
     if not (challenger < naive or is_as_good):
         outcome = "does not beat the seasonal naive"
@@ -170,7 +172,7 @@ def decide(version: str, scores: dict[str, Any], is_only: bool) -> PromotionDeci
         outcome = "is worse than the champion"
     elif challenger > MAX_MAPE_RATIO * earlier:
         outcome = "is worse than an earlier champion"
-    elif _is_tie(challenger, champion):
+    elif _is_tie(challenger, champion) and not is_baseline:
         outcome = "is no better than the champion"
     else:
         promoted, outcome = True, "beats the seasonal naive"
@@ -182,13 +184,13 @@ def decide(version: str, scores: dict[str, Any], is_only: bool) -> PromotionDeci
             )
     if is_only and not promoted:
         promoted, outcome = True, "is the only model that may forecast"
-    compared = f"MAPE {challenger:.2f} % against {naive:.2f} % of the seasonal naive"
+    compared = f"MAPE {_told(challenger)} against {_told(naive)} of the seasonal naive"
     if not math.isnan(champion):
         compared += f" and {champion:.2f} % of the champion"
     if not math.isnan(earlier):
         compared += f", and {earlier:.2f} % of an earlier champion"
     days = f"from {scores.get('first_origin')} to {scores.get('last_origin')}"
-    subject = AS_BASELINE if scores.get("network_share") == 0 else "It"
+    subject = AS_BASELINE if is_baseline else "It"
     return PromotionDecision(
         version, promoted, f"{subject} {outcome}: {compared}, {days}."
     )
@@ -197,6 +199,11 @@ def decide(version: str, scores: dict[str, Any], is_only: bool) -> PromotionDeci
 def _is_tie(mape: float, other: float) -> bool:
     """Whether two MAPEs are equal to two decimals; False if either is NaN."""
     return f"{mape:.2f}" == f"{other:.2f}" != "nan"
+
+
+def _told(mape: float) -> str:
+    """A MAPE in words; without a day with orders there is none."""
+    return "undefined" if math.isnan(mape) else f"{mape:.2f} %"
 
 
 def _mape(scores: dict[str, Any], model: str) -> float:

@@ -101,6 +101,7 @@ def train(
     share = production.network_share
     run.metrics |= {
         "model": production.version,
+        "evaluation": evaluation.version,
         "train_seconds": seconds,
         "epochs": result.production_fit.epochs,
         "steps": result.evaluation_fit.steps + result.production_fit.steps,
@@ -190,9 +191,11 @@ def _earlier_champion(
 
 def _checkpoint_folder(panel: Panel, settings: Settings, recipe: "Recipe") -> Path:
     from forecaster.model.checkpoint import fingerprint
-    from forecaster.model.two_stage_fit import watermark
+    from forecaster.model.two_stage_fit import evaluation_panel, watermark
 
-    return settings.checkpoints / fingerprint(watermark(panel), recipe)
+    # Of both fits: an event may have become known before the evaluation's end, or after it.
+    fitted = watermark(panel), watermark(evaluation_panel(panel, recipe))
+    return settings.checkpoints / fingerprint(" ".join(fitted), recipe)
 
 
 def _fit(

@@ -1,15 +1,20 @@
 """The manifests are ones that Kubernetes takes, and the pods may do little."""
 
 import json
+import os
 import re
+import signal
+import subprocess
+from pathlib import Path
 
 import pytest
+import yaml
 
 from pipelines.settings import Settings
 from pipelines.settings.secret_files import secret_names
 from tests.deploy import cluster
 from tests.deploy.cluster import OVERLAYS
-from tests.deploy.tools import skip_or_fail
+from tests.deploy.tools import DEPLOY, skip_or_fail
 
 OLDEST, NEWEST = "1.27", "1.34"
 """Releases of Kubernetes whose schemas all must fit; 1.27 knows a CronJob's time zone."""
@@ -211,3 +216,29 @@ def test_a_bucket_is_the_volume_that_everybody_mounts():
         mounts = [each for each in pod.get("volumes", []) if each["name"] == "home"]
         asks = "gke-gcsfuse/volumes" in str(manifest)
         assert asks == bool(mounts), manifest["metadata"]["name"]
+
+
+def test_a_night_of_the_cronjob_hears_that_it_must_stop(tmp_path):
+    """Kubernetes signals process 1 of the container alone."""
+    apart = ["unshare", "--user", "--fork", "--pid", "--map-root-user", "--mount-proc"]
+    if subprocess.run([*apart, "true"], check=False).returncode:
+        pytest.skip("This machine lets nobody make a PID namespace.")
+    job = yaml.safe_load((DEPLOY / "kubernetes/base/nightly.yaml").read_text())
+    [night] = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+    harbor = tmp_path / "harbor"
+    harbor.write_text(
+        "#!/bin/sh\ntrap 'echo stopped; exit 143' TERM\necho began\n"
+        "for n in 1 2 3 4 5 6; do sleep 0.5; done\nexit 3\n"
+    )
+    harbor.chmod(0o755)
+    words = [*apart, *night["command"], *night["args"]]
+    env = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=env) as process:
+        assert process.stdout.readline() == "began\n"
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        os.kill(int(children.read_text()), signal.SIGTERM)
+        said = process.stdout.read()
+    assert (said, process.returncode) == ("stopped\n", 143)
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=env) as process:
+        process.stdout.read()
+    assert process.returncode == 0, "3 is no failure"

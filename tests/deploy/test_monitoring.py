@@ -254,3 +254,11 @@ def firing(prometheus):
         for alert in prometheus("alerts")["alerts"]
         if alert["state"] == "firing"
     }
+
+
+def test_the_runbook_names_alerts_that_exist():
+    rules = set(
+        re.findall(r"alert: (\w+)", (DEPLOY / "prometheus/alerts.yml").read_text())
+    )
+    named = set(re.findall(r"\bHarbor[A-Z]\w+", (DEPLOY / "RUNBOOK.md").read_text()))
+    assert named - {"HarborTest"} <= rules

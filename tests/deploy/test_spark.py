@@ -61,6 +61,7 @@ ZONES = {
     "gva": "Europe/Zurich",
     "osl": "Europe/Oslo",
     "hel": "Europe/Helsinki",
+    "gap": "Europe/Madrid",
 }
 RATES = {
     "ams": 9, "nyc": 7, "akl": 1, "ldh": 0.6, "ccu": 3, "own": 1.5, "few": 0.5,
@@ -114,13 +115,19 @@ def days_of(numbers):
                     moment = datetime(day.year, day.month, day.day, tzinfo=UTC)
                     moment += timedelta(seconds=numbers.randrange(86_400))
                     yield day, depot, (f"{day:%j}-{depot}-{number}", depot, moment)
+    # A new busy depot whose file of the last day is lost; the day after has just begun.
+    for ago, n_orders in ((3, 9), (2, 9), (1, 9), (-1, 2)):
+        day = THROUGH - timedelta(days=ago)
+        moment = datetime(day.year, day.month, day.day, 4, tzinfo=UTC)
+        for number in range(n_orders):
+            yield day, "gap", (f"{day:%j}-gap-{number}", "gap", moment)
 
 
 def orders_in_files(numbers):
     """Files by name, in the order in which they came; later ones correct earlier ones."""
     files, before = {}, []
     for day, depot, order in days_of(numbers):
-        alone = depot in ("own", "few") or (depot == "ccu" and day.month > 9)
+        alone = depot in ("own", "few", "gap") or (depot == "ccu" and day.month > 9)
         # Names whose order changes where they are encoded.
         name = f"{day} {depot}" if alone else f"{day}+é fleet"
         rows = files.setdefault(name, [])

@@ -123,10 +123,11 @@ def _is_elsewhere(recorded: Path, data: Path) -> bool:
 
 
 def _has_process_in(data: Path) -> bool:
-    """Whether any process has the data directory as its working directory."""
-    for folder in Path("/proc").glob("[0-9]*/cwd"):
+    """Whether any process of Postgres has the data directory as its working directory."""
+    for folder in Path("/proc").glob("[0-9]*"):
         try:
-            if folder.samefile(data):
+            name = (folder / "comm").read_text().strip()
+            if name == "postgres" and (folder / "cwd").samefile(data):
                 return True
         except OSError:  # the process has ended, or is another user's
             continue

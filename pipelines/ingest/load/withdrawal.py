@@ -47,8 +47,8 @@ class Withdrawal:
       removed: Number of orders, daily counts and signal values withdrawn.
       restored: Number of earlier files' rows restored in their place.
       depots: Number of depots removed because only these files named them.
-      frozen_before: First day that is not frozen, if the files had rows that are no longer
-        stored: their orders stay counted on the days before it. None otherwise.
+      frozen_before: First day that is not frozen, if the files have or had rows of earlier
+        days: what they counted there stays. None otherwise.
     """
 
     files: tuple[LoadedFile, ...]
@@ -102,6 +102,10 @@ def _withdraw_rows(
 ) -> Withdrawal:
     removed = restored = 0
     depot_ids: set[str] = set()
+    frozen_before = order_retention.frozen_before(connection)
+    is_frozen = frozen_before is not None and withdrawal.have_rows_before(
+        connection, [file.file_id for file in files], frozen_before
+    )
     for schema in (ORDERS, DAILY):
         rows = withdrawal.remove_rows(
             connection, schema.table, schema.key, _ids_of(files, schema.name)
@@ -117,11 +121,11 @@ def _withdraw_rows(
     restored += n_restored
     depots = withdrawal.drop_unnamed_depots(connection, sorted(depot_ids))
     set_withdrawn(connection, [file.file_id for file in files])
-    frozen_before = None
-    if any(file.kind == ORDERS.name for file in files) and removed < sum(
+    is_frozen |= any(file.kind == ORDERS.name for file in files) and removed < sum(
         file.accepted for file in files
-    ):
-        frozen_before = order_retention.frozen_before(connection)
+    )
+    if not is_frozen:
+        frozen_before = None
     return Withdrawal(tuple(files), removed, restored, depots, frozen_before)
 
 

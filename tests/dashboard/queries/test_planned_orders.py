@@ -1,10 +1,13 @@
 """Planned orders are the same number in cells, totals, pages and commands."""
 
+from datetime import timedelta
+
 import pandas as pd
 import pytest
 import sqlalchemy as sa
 
 from dashboard import queries
+from dashboard.charts import forecast_charts
 from dashboard.components import days_ahead
 from dashboard.planning import van_plan
 from dashboard.tables import html_grids, workbook
@@ -212,3 +215,60 @@ def test_closed_wins_over_a_number_that_was_set_before_the_closure(
     assert (row["made_by"], row["overruled_by"]) == ("Anna", None)
     days = row_of(queries.depot_days(DEPOT, queries.freshness()), tomorrow)
     assert (days["point"], days["is_set"], days["basis"]) == (50, True, "closed")
+
+
+def opened_by_ann(write, seeded, depot, day):
+    row = {
+        "depot_id": depot, "target_on": day, "orders": 55.0, "point": 0.0,
+        "origin_on": seeded.through, "model_version": CHAMPION, "reason": "Open", "made_by": "Ann",
+    }  # fmt: skip
+    write(sa.insert(schema.overrides).values(row))
+
+
+@pytest.mark.parametrize("n_days", [56, 396])
+def test_the_chart_has_a_planners_number_on_a_closed_day(seeded, write, n_days):
+    day = seeded.through + timedelta(days=2)
+    opened_by_ann(write, seeded, "RTM-03", day)
+    freshness = queries.freshness()
+    days = queries.depot_days("RTM-03", freshness).tail(n_days)
+    past = queries.past_forecasts("RTM-03", freshness)
+    drawn = forecast_charts.with_past_forecasts(days, past)
+    chart = forecast_charts.fan(drawn).to_dict()
+    marks = [row for rows in chart["datasets"].values() for row in rows]
+    [told] = {
+        (row["planned"], row["planned_text"])
+        for row in marks
+        if row["day_on"].startswith(f"{day}")
+    }
+    assert told == (55, "55 by Ann: “Open”")
+
+
+def test_a_planners_number_in_a_closed_city_lies_in_its_band(seeded, write, tomorrow):
+    is_closed = (schema.forecasts.c.origin_on == seeded.through) & (
+        schema.forecasts.c.target_on == tomorrow
+    )
+    none = {"basis": "closed", "p10": 0, "p50": 0, "p90": 0, "point": 0}
+    write(
+        sa.update(schema.forecasts)
+        .where(is_closed & (schema.forecasts.c.city == "Rotterdam"))
+        .values(none)
+    )
+    opened_by_ann(write, seeded, "RTM-01", tomorrow)
+    totals = queries.daily_totals("Rotterdam", queries.freshness())
+    [day] = totals[totals["day_on"] == pd.Timestamp(tomorrow)].to_dict("records")
+    assert (day["p10"], day["point"], day["p90"]) == (55, 55, 55)
+
+
+def test_a_total_whose_median_is_zero_keeps_the_models_band(seeded, write, tomorrow):
+    is_its = (schema.forecasts.c.origin_on == seeded.through) & (
+        schema.forecasts.c.target_on == tomorrow
+    )
+    few = {"p10": 0, "p50": 0, "p90": 2, "point": 0}
+    write(
+        sa.update(schema.forecasts)
+        .where(is_its & (schema.forecasts.c.city == "Rotterdam"))
+        .values(few)
+    )
+    totals = queries.daily_totals("Rotterdam", queries.freshness())
+    [day] = totals[totals["day_on"] == pd.Timestamp(tomorrow)].to_dict("records")
+    assert (day["p10"], day["point"], day["p90"]) == (0, 0, 6)

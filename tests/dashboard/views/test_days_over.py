@@ -111,3 +111,31 @@ def test_a_forecast_that_is_over_as_a_whole_is_shown_with_all_its_days(over):
     freshness = queries.freshness()
     much_later = replace(freshness, day_began_at=datetime(2100, 1, 1, tzinfo=UTC))
     assert queries.fleet_week(much_later)["target_on"].nunique() == 7
+
+
+def test_the_chart_has_as_many_days_ahead_as_the_grid(
+    dashboard, clean_engine, yesterday, write
+):
+    """No night has made a forecast since, although the orders of a day have come."""
+    over = yesterday - timedelta(days=1)
+    seed(clean_engine, over - timedelta(days=1), dashboard)
+    counted = {
+        "service_on": over,
+        "orders": 100,
+        "version": 1,
+        "known_at": datetime.now(UTC),
+    }
+    write(
+        sa.insert(schema.demand_versions).values(
+            [{"depot_id": depot, **counted} for depot in ("LON-01", "LON-02")]
+        )
+    )
+    freshness = queries.freshness()
+    for city in ("", "London"):
+        totals = queries.daily_totals(city, freshness).set_index("day_on")
+        ahead = totals.index[totals["point"].notna()]
+        assert list(ahead) == sorted(
+            queries.fleet_week(freshness)["target_on"].unique()
+        )
+        of_day = totals.loc[pd.Timestamp(over)]
+        assert (of_day["actual"], of_day["missing"] > 0) == (200, True)

@@ -980,3 +980,28 @@ def test_every_chart_has_legible_labels(seeded, open_page):
     assert len(specs) == 3
     for spec in specs:
         assert json.loads(spec)["config"]["axis"]["labelColor"] == LABEL_COLOUR
+
+
+def test_after_a_day_on_which_all_were_closed_no_page_says_that_orders_are_late(
+    seeded, write, open_page
+):
+    demand, depots = schema.demand_versions, schema.depots
+    write(sa.delete(demand).where(demand.c.service_on == seeded.through))
+    write(sa.update(depots).values(closed_weekdays=[seeded.through.isoweekday()]))
+    st.cache_data.clear()
+    assert not [error.value for error in open_page("days_ahead").error]
+
+
+@pytest.mark.parametrize(
+    "choice", [{}, {"period": "1"}, {"depot": "LON-01"}], ids=["all", "day", "depot"]
+)
+def test_hindcasts_are_shown_before_the_first_forecast(
+    seeded, write, open_page, choice
+):
+    """History is loaded, a model trained, and the history backfilled."""
+    write(sa.delete(schema.publications))
+    for table in (schema.scores, schema.forecasts):
+        write(sa.delete(table).where(table.c.is_live))
+    page = open_page("accuracy", **choice)
+    assert not page.exception
+    assert any("Hindcasts" in each.value for each in page.warning)

@@ -1,13 +1,14 @@
 """Gross faults of a forecast fail a check; differences of good models do not."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import numpy as np
 import pytest
 
 from forecaster.inference import forecast_checks, infer
 from forecaster.model.export import PARITY_LIMIT
-from tests.make import make_artefact, make_panel
+from tests.make import START, make_artefact, make_demand, make_events, make_panel
 
 
 @pytest.fixture(scope="module")
@@ -129,3 +130,32 @@ def test_small_counts_may_differ_many_times_over(forecast, panel):
 @pytest.mark.parametrize("error", [2 * PARITY_LIMIT, np.nan])
 def test_a_parity_error_above_the_limit_fails(forecast, panel, error):
     assert failed(forecast, forecast, panel, error) == ["parity"]
+
+
+def failed_on(panel):
+    made = infer.forecast(make_artefact(panel), panel)
+    return failed_checks(made, made, panel)
+
+
+def two_large_depots(n_days):
+    """Demand of eight depots, and a mask of its rows of two that are thirty times as large."""
+    demand = make_demand(8, n_days)
+    is_large = demand["depot_id"].isin(["D6", "D7"])
+    demand.loc[is_large, "orders"] *= 30
+    return demand, is_large
+
+
+def test_large_depots_that_close_for_a_week_are_no_gross_change():
+    demand, _ = two_large_depots(120)
+    first, last = START + timedelta(days=120), START + timedelta(days=126)
+    events = make_events(
+        *(("closed", first, last, None, depot, None) for depot in ("D6", "D7"))
+    )
+    assert failed_on(make_panel(8, 120, 21, demand=demand, events=events)) == []
+
+
+def test_a_large_depots_feed_that_is_back_after_weeks_is_no_gross_change():
+    demand, is_large = two_large_depots(120)
+    step = demand.groupby("depot_id").cumcount()
+    lost = is_large & (step >= 93) & (step < 119)
+    assert failed_on(make_panel(8, 120, 21, demand=demand[~lost])) == []

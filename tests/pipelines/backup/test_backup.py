@@ -11,6 +11,7 @@ from pathlib import Path
 import psycopg
 import pytest
 import sqlalchemy as sa
+from psycopg.errors import InsufficientPrivilege
 
 from forecaster.errors import BadInputError, DatabaseError, NoDataError
 from pipelines.backup import archive, creation, postgres
@@ -18,7 +19,7 @@ from pipelines.backup.restoration import DROP_ALL
 from pipelines.database import migrate, roles
 from pipelines.settings import Settings
 from pipelines.settings.ingest import DONE
-from tests.pipelines.backup.conftest import NOW
+from tests.pipelines.backup.conftest import NOW, Fleet
 from tests.pipelines.make import query
 
 DESTROY = ("drop schema public cascade", "create schema public")
@@ -310,3 +311,105 @@ def test_a_restore_names_the_files_that_came_after_the_backup(original, tmp_path
     assert "that are newer than the backup" in said
     assert "after.csv" in said
     assert "before.csv" not in said
+
+
+def fleet_at(url, home):
+    address = url.render_as_string(hide_password=False)
+    return Fleet(sa.create_engine(url), Settings(home=home, database_url=address))
+
+
+@pytest.mark.parametrize("role", ["harbor_reader", "harbor_writer"])
+def test_after_a_restore_only_the_pages_may_write_what_planners_do(
+    saved, elsewhere, role
+):
+    elsewhere.restore(saved.folder)
+    with psycopg.connect(elsewhere.address) as link:
+        link.execute(f"set role {role}")
+        with pytest.raises(InsufficientPrivilege):
+            link.execute(
+                "select save_city_settings('Delft', 1, 1, 0.9, 1, '', 'nobody', null)"
+            )
+
+
+def test_a_backup_without_artefacts_is_restored_into_a_home_that_is_not_there(
+    new_database, elsewhere, tmp_path
+):
+    engine = new_database()
+    migrate.upgrade(engine)
+    made = fleet_at(engine.url, tmp_path / "home").backup(tmp_path / "backups")
+    assert not elsewhere.settings.home.exists()
+    elsewhere.restore(made.folder)
+
+
+def test_a_restore_by_a_plain_owner_sees_the_sessions_of_other_roles(saved, elsewhere):
+    """As RUNBOOK.md starts systemd: a superuser has made owner and dashboard."""
+    engine, name = elsewhere.engine, elsewhere.engine.url.database
+    alone = engine.execution_options(isolation_level="AUTOCOMMIT")
+    with alone.connect() as link:
+        link.execute(sa.text("create role plain_owner login createrole"))
+        link.execute(sa.text(f"alter database {name} owner to plain_owner"))
+        link.execute(sa.text("alter role harbor_dashboard login"))
+    engine.dispose()
+    owner = fleet_at(engine.url.set(username="plain_owner"), elsewhere.settings.home)
+    try:
+        owner.restore(saved.folder)
+        page = engine.url.set(username="harbor_dashboard")
+        with (
+            psycopg.connect(page.render_as_string(hide_password=False)),
+            pytest.raises(DatabaseError, match="other sessions: 1"),
+        ):
+            owner.restore(saved.folder, replace=True)
+    finally:
+        with alone.connect() as link:
+            link.execute(sa.text("reassign owned by plain_owner to current_user"))
+            link.execute(sa.text("drop owned by plain_owner"))
+            link.execute(sa.text("alter role harbor_dashboard nologin"))
+            link.execute(sa.text("drop role plain_owner"))
+        engine.dispose()
+
+
+def test_what_a_killed_removal_left_goes_with_a_later_backup(
+    original, tmp_path, monkeypatch
+):
+    original.backup(tmp_path, NOW)
+
+    def kill(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(creation.shutil, "rmtree", kill)
+        with pytest.raises(KeyboardInterrupt):
+            original.backup(tmp_path, NOW + timedelta(days=1), keep=1)
+    long_ago = time.time() - 10 * 86400
+    for path in tmp_path.iterdir():
+        os.utime(path, (long_ago, long_ago))
+    original.backup(tmp_path, NOW + timedelta(days=2), keep=1)
+    newest = archive.backup_name(NOW + timedelta(days=2))
+    assert [path.name for path in tmp_path.iterdir()] == [newest]
+
+
+@pytest.mark.parametrize("schema", ["Fleet", "harbor-fleet"])
+def test_a_schema_may_have_any_name(new_database, tmp_path, schema):
+    engine = new_database()
+    with engine.begin() as connection:
+        connection.execute(sa.text(f'create schema "{schema}"'))
+    engine.dispose()
+    url = engine.url.update_query_dict({"options": f'-csearch_path="{schema}"'})
+    fleet = fleet_at(url, tmp_path / "home")
+    fleet.settings.home.mkdir()
+    migrate.upgrade(fleet.engine)
+    roles.ensure(fleet.engine)
+    made = fleet.backup(tmp_path / "backups")
+    fleet.restore(made.folder, replace=True)
+
+
+def test_a_restore_for_machines_names_the_files_that_came_after(original, tmp_path):
+    done = original.settings.inbox / DONE
+    done.mkdir(parents=True, exist_ok=True)
+    original.backup(tmp_path, now=datetime.now(UTC))
+    (done / "after.csv").write_text("depot_id,date,orders\n")
+    restored = original.harbor(
+        "backup", "restore", str(tmp_path), "--replace", "--json"
+    )
+    assert restored.returncode == 0, restored.stderr
+    assert "after.csv" in restored.stderr + restored.stdout

@@ -123,3 +123,10 @@ def test_a_file_that_a_clock_which_was_ahead_has_loaded_is_named_until_it_is_wit
     assert "'harbor files withdraw'" in finding.message
     files.set_withdrawn(connection, [file_id])
     assert found() == []
+
+
+def test_doctor_counts_the_files_that_the_night_loads(tmp_path):
+    folder = tmp_path / "inbox" / "north"
+    folder.mkdir(parents=True)
+    (folder / "orders.csv").write_text("order_id,depot_id,ordered_at\n")
+    assert "is empty" not in doctor_findings._inbox(Settings(home=tmp_path)).message

@@ -1,10 +1,16 @@
 """Output of `harbor forecast` for people."""
 
-from datetime import date
+from datetime import date, timedelta
 
+import pyarrow as pa
 import pytest
+import sqlalchemy as sa
 
 from pipelines.cli import forecast
+from pipelines.cli.hours import show_hours
+from pipelines.demand import counting
+from pipelines.forecasting.hours import HOUR_SCHEMA
+from tests.pipelines.make import DAYS, LAST, NOW, add_champion, add_depot, add_fleet
 
 TOTAL = {"city": "", "target_on": date(2026, 11, 27), "p10": 90.0, "p90": 120.0}
 
@@ -14,7 +20,7 @@ TOTAL = {"city": "", "target_on": date(2026, 11, 27), "p10": 90.0, "p90": 120.0}
     [
         pytest.param(100.0, 100.0, "100 (90–120)", id="the model's"),
         pytest.param(100.0, 200.0, "200 (model 100) (180–240)", id="a planner's"),
-        pytest.param(0.0, 50.0, "50 (model 0) (90–120)", id="of nothing"),
+        pytest.param(0.0, 50.0, "50 (model 0) (50–50)", id="of nothing"),
     ],
 )
 def test_the_interval_of_a_total_is_that_of_the_planned_number(
@@ -23,3 +29,32 @@ def test_the_interval_of_a_total_is_that_of_the_planned_number(
     forecast.show_totals([TOTAL | {"point": point, "planned": planned}])
     printed = capsys.readouterr()
     assert expected in printed.out + printed.err
+
+
+def test_the_hour_that_a_clock_change_skips_is_no_number(capsys):
+    before, change = date(2024, 3, 30), date(2024, 3, 31)
+    rows = [
+        {"depot_id": "A", "city": "Delft", "target_on": day, "starts_at": NOW, "hour": hour,
+         "p10": 1.0, "p50": 1.0, "p90": 1.0, "point": 1.0, "planned": 1.0}
+        for day in (before, change) for hour in range(4) if (day, hour) != (change, 2)
+    ]  # fmt: skip
+    show_hours(pa.Table.from_pylist(rows, schema=HOUR_SCHEMA))
+    assert "nan" not in capsys.readouterr().out
+
+
+def test_a_depot_that_had_started_later_has_orders(clean_engine, harbor, tmp_path):
+    with clean_engine.begin() as connection:
+        add_fleet(connection, 2, DAYS)
+        add_depot(connection, "NEW")
+        query_rows = [
+            {"depot_id": "NEW", "service_on": LAST - timedelta(days=n), "orders": 5,
+             "file_id": 1}
+            for n in range(5)
+        ]  # fmt: skip
+        from pipelines.schema import daily_counts
+
+        connection.execute(sa.insert(daily_counts), query_rows)
+    counting.rebuild(clean_engine, NOW)
+    add_champion(clean_engine, LAST - timedelta(days=10), tmp_path / "artefacts")
+    said = harbor("forecast", "--origin", str(LAST - timedelta(days=10))).stderr
+    assert "they have no orders yet" not in said, said

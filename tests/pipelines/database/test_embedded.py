@@ -361,3 +361,15 @@ def test_the_process_of_another_user_is_alive(monkeypatch):
     assert stale_pidfile._is_alive(1)
     monkeypatch.setattr(os, "kill", end)
     assert not stale_pidfile._is_alive(1)
+
+
+def test_a_shell_in_the_data_directory_is_no_server(home, monkeypatch):
+    made = make_cluster(home)
+    monkeypatch.setattr(stale_pidfile, "START_TIMEOUT_S", 5)
+    shell = subprocess.Popen(["sleep", "60"], cwd=made.data)
+    try:
+        with embedded.running(home) as url:
+            assert answers(url)
+    finally:
+        shell.kill()
+        shell.wait()

@@ -130,3 +130,14 @@ def test_an_address_that_cannot_be_used_is_refused_without_its_password(url, mes
     with pytest.raises(DatabaseError, match=message) as refused:
         connect(url, 60, never)
     assert "s3cret" not in str(refused.value)
+
+
+def test_a_role_that_may_not_log_in_is_not_to_be_created(database_url, engine):
+    user = sa.make_url(database_url).set(username="without_login")
+    with engine.begin() as connection:
+        connection.execute(sa.text("create role without_login nologin"))
+    try:
+        with pytest.raises(DatabaseError, match="let it log in"):
+            connect(user.render_as_string(hide_password=False), 60)
+    finally:
+        query(engine, sa.text("drop role without_login"))

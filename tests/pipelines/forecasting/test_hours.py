@@ -15,8 +15,8 @@ from pipelines.demand import counting
 from pipelines.demand.panels import read_panel, shared_panels
 from pipelines.forecasting import hours
 from pipelines.runs.ledger import recorded
-from pipelines.schema import depots
-from pipelines.store import order_counts
+from pipelines.schema import depots, event_versions
+from pipelines.store import order_counts, publications
 from tests.pipelines.make import (
     DAYS,
     LAST,
@@ -169,7 +169,7 @@ def test_a_fleet_of_daily_counts_has_no_hours(clean_engine, harbor, tmp_path):
     refused = harbor("forecast", "--origin", str(LAST), "--hourly", *paths)
     assert refused.returncode == 3
     assert "daily counts" in refused.stderr
-    assert not (tmp_path / "paths").exists()
+    assert list(tmp_path.glob("paths/*.parquet")), "the paths need no hours"
     both = harbor("forecast", "--today", "--origin", str(LAST))
     assert both.returncode == 2
     assert "--today can be combined only with --csv or --json" in both.stderr
@@ -266,3 +266,47 @@ def test_the_hours_of_a_day_that_is_not_known_are_no_evidence(fleet):
         connection.execute(sa.text(f"delete from order_counts {of_days}"), parameters)
     expected = shares_of_days_ahead(fleet)
     np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_printed_hours_are_the_published_ones(clean_engine, tmp_path, harbor):
+    """Also where an event was corrected in the afternoon, after the forecast's own cut-off."""
+    afternoon, rng = NOW.replace(hour=15), np.random.default_rng(2)
+    fairs = [LAST - timedelta(days=7 * n) for n in (1, 2, 3)]
+
+    def fair(number, first, **columns):
+        row = {
+            "event_id": f"fair {first}",
+            "version": number,
+            "kind": "fair",
+            "starts_on": first,
+        }
+        row |= {
+            "ends_on": first,
+            "known_at": NOW - timedelta(days=90),
+            "withdrawn": False,
+        }
+        return sa.insert(event_versions).values(row | columns)
+
+    with clean_engine.begin() as connection:
+        add_depot(connection, "A")
+        file_id = add_file(connection, loaded_at=NOW)
+        for step in range(DAYS):
+            day = START + timedelta(days=step)
+            rate = RATE[::-1] if day in fairs else RATE
+            add_orders(connection, file_id, "A", {day: rng.poisson(rate)})
+        for day in fairs:
+            connection.execute(fair(1, day))
+        tomorrow = TODAY + timedelta(days=1)
+        connection.execute(fair(1, tomorrow, superseded_at=afternoon))
+        until = {"ends_on": tomorrow + timedelta(days=1), "known_at": afternoon}
+        connection.execute(fair(2, tomorrow, **until))
+    counting.rebuild(clean_engine, NOW)
+    add_champion(clean_engine, LAST, tmp_path / "artefacts")
+    printed = json.loads(harbor("forecast", "--hourly", "--json").stdout)
+    with clean_engine.connect() as connection:
+        shown = publications.shown(connection)
+        of_shown = shown.origin_on, shown.model_version
+        stored = hours.stored_hours(connection, *of_shown).to_pylist()
+    np.testing.assert_allclose(
+        [row["point"] for row in printed], [row["point"] for row in stored], atol=0.01
+    )

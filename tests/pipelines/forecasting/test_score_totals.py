@@ -1,6 +1,8 @@
 """The totals equal the sums of the scores, whatever changed them."""
 
+import time
 from datetime import UTC, datetime, timedelta
+from threading import Thread
 
 import numpy as np
 import pandas as pd
@@ -19,6 +21,7 @@ from pipelines.schema import (
 )
 from pipelines.settings import Settings
 from pipelines.store.forecasts import replace_forecasts
+from pipelines.store.score_totals import lock, renew
 from pipelines.store.scores_due import mark_everything
 from tests.pipelines.make import (
     START,
@@ -156,3 +159,37 @@ def test_sums_follow_nights_corrections_closures_hindcasts_and_moves(
     ingest(fleet, [str(file)], FileOptions(), Settings())
     assert_in_step(fleet)
     assert "Utrecht" in stored_totals(fleet, "target_on").index.get_level_values("city")
+
+
+def test_a_depot_moves_while_its_scores_are_written(fleet, rng, tmp_path):
+    origin = LAST - timedelta(days=9)
+    forecast(fleet, rng, origin, "v")
+    score_known_days(fleet)
+    file = tmp_path / "depots.csv"
+    file.write_text(
+        "depot_id,name,city,timezone,country,subdivision\nA0,A0,Utrecht,UTC,NL,\n"
+    )
+    failed = []
+
+    def move():
+        try:
+            report = ingest(fleet, [str(file)], FileOptions(), Settings())
+            failed.extend(each.reason for each in report.refused)
+        except Exception as error:  # noqa: BLE001
+            failed.append(error)
+
+    loading = Thread(target=move)
+    with fleet.begin() as connection:
+        # As `score_origin` begins and ends.
+        lock(connection)
+        loading.start()
+        waits = sa.text("select count(*) from pg_locks where not granted")
+        while loading.is_alive():
+            with fleet.connect() as other:
+                if other.scalar(waits):
+                    break
+            time.sleep(0.05)
+        renew(connection, origin)
+    loading.join()
+    assert failed == []
+    assert_in_step(fleet)

@@ -1,10 +1,12 @@
 """`harbor ingest` and `harbor quarantine`: what is printed, and the exit codes."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 
 from tests.pipelines.ingest.ingesting import DAILY, query, rows, write
+from tests.pipelines.make import add_file
 
 pytestmark = pytest.mark.usefixtures("clean_engine")
 
@@ -147,3 +149,23 @@ def test_quarantine_lists_and_shows_what_was_put_aside(harbor, tmp_path):
     }  # fmt: skip
     assert "does not match the format ISO 8601" in harbor("quarantine", "list").stdout
     assert harbor("quarantine", "show", "99").returncode == 1
+
+
+def test_a_list_that_a_filter_empties_does_not_say_that_there_is_nothing(
+    clean_engine, harbor
+):
+    with clean_engine.begin() as connection:
+        add_file(connection)
+    assert (
+        "No file has been loaded"
+        not in harbor("files", "list", "--file", "x-2026").stderr
+    )
+
+
+def test_files_are_listed_in_utc_wherever_the_server_is(
+    clean_engine, harbor, database_url
+):
+    with clean_engine.begin() as connection:
+        add_file(connection, loaded_at=datetime(2024, 3, 1, 12, tzinfo=UTC))
+    url = f"{database_url}&options=-c%20timezone%3DAmerica/Santiago"
+    assert "2024-03-01 12:00" in harbor("files", "list", HARBOR_DATABASE_URL=url).stdout

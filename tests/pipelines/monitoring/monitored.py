@@ -38,7 +38,8 @@ METRICS = {
 }
 SET_METRICS = """
 update runs set metrics = cast(:metrics as jsonb)
-where run_id = (select max(run_id) from runs where step = :step and state = 'done')
+where run_id = (select max(run_id) from runs where step = :step and state = 'done'
+                and (step <> 'ingest' or parent_id is not null))
 """
 
 

@@ -9,6 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from pipelines import schema
 from pipelines.database.roles import create_readonly_engine
 from pipelines.forecasting import live_accuracy
+from pipelines.monitoring import metrics
 from pipelines.monitoring.metrics import HELP, newest_due_night
 from pipelines.monitoring.notifications import Notifier
 from pipelines.monitoring.server import (
@@ -20,9 +21,11 @@ from pipelines.monitoring.server import (
     application,
 )
 from pipelines.monitoring.watcher import SLOW_EVERY, Watcher, take_snapshot
+from pipelines.runs.ledger import recorded
 from pipelines.settings import Settings
+from pipelines.store import monitoring, score_totals
 from pipelines.store.accuracy import Period
-from tests.pipelines.make import query
+from tests.pipelines.make import LAST, query
 from tests.pipelines.monitoring.monitored import (
     FORECAST,
     NOBODY,
@@ -229,3 +232,41 @@ def test_a_fleet_in_the_far_west_makes_the_origin_a_day_older():
         at("2026-06-09 12:00"),
     )
     assert night.origin_on == date(2026, 6, 7)
+
+
+def test_a_load_by_hand_does_not_hide_the_files_that_the_night_refused(clean_engine):
+    with (
+        recorded(clean_engine, "nightly", LAST) as night,
+        recorded(clean_engine, "ingest", LAST, parent=night) as step,
+    ):
+        step.metrics |= {"files": 3, "refused": 2}
+    with recorded(clean_engine, "ingest") as by_hand:
+        by_hand.metrics |= {"files": 1, "refused": 0}
+    with clean_engine.connect() as connection:
+        found = {each.name: each.value for each in monitoring.run_samples(connection)}
+    assert found["files_refused"] == 2
+
+
+def test_a_deadline_is_of_its_own_night_where_the_clocks_skip_the_hour_of_the_night():
+    # On 29 March 2026 the clocks go from 02:00 to 03:00: the night begins at 03:15.
+    settings = Settings(
+        timezone="Europe/Amsterdam", nightly_at="02:15", ready_by="03:00"
+    )
+    due = newest_due_night(settings, {}, datetime(2026, 3, 29, 12, tzinfo=UTC))
+    assert due.starts_at.date() == date(2026, 3, 29)
+
+
+def test_coverage_is_that_of_the_command_where_a_depot_is_young(clean_engine):
+    seed_watched(clean_engine)
+    young = """
+        update scores set seasonal_naive = null, median4 = null, p10 = actual + 1, p90 = actual + 2
+        where depot_id = (select min(depot_id) from scores)
+    """
+    with clean_engine.begin() as connection:
+        connection.execute(sa.text(young))
+        score_totals.renew_all(connection)
+    [fleet] = live_accuracy.scores_by(clean_engine, (), Period(28))
+    with clean_engine.connect() as connection:
+        samples = metrics._live_accuracy(connection)
+        found = {each.name: each.value for each in samples if not each.labels}
+    assert found["live_coverage_ratio"] == pytest.approx(fleet["coverage80"])

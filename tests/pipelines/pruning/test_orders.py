@@ -193,3 +193,37 @@ def test_superseded_rows_of_kept_orders_stay(clean_engine, tmp_path):
     withdraw(clean_engine, [moved])
     (row,) = rows(clean_engine, "orders")
     assert "2024-06-20 10:00:00" in map(str, row)
+
+
+@pytest.mark.parametrize(
+    ("content", "day"),
+    [
+        (f"{ORDERS}x,A,2024-05-20T12:00\n", date(2024, 5, 20)),
+        ("depot_id,date,orders\nA,2024-04-01,7\n", date(2024, 4, 1)),
+    ],
+    ids=["orders of the last frozen day, which are kept", "daily counts"],
+)
+def test_a_withdrawal_says_that_counts_of_frozen_days_stay(
+    clean_engine, tmp_path, content, day
+):
+    load_one(clean_engine, write(tmp_path / "a.csv", content))
+    newer = write(tmp_path / "b.csv", f"{ORDERS}y,A,2024-06-20T12:00\n")
+    load_one(clean_engine, newer)
+    counting.rebuild(clean_engine, NOW)
+    drop_old_orders(clean_engine, SETTINGS, NOW)
+    outcome = withdraw(clean_engine, [1])
+    counting.rebuild(clean_engine, NOW)
+    assert outcome.removed == 1
+    assert (day,) in query(
+        clean_engine,
+        "select service_on from demand_versions where superseded_at is null and orders > 0",
+    )
+    assert outcome.frozen_before == BEFORE
+
+
+def test_a_withdrawal_of_newer_days_says_nothing_of_frozen_ones(clean_engine, tmp_path):
+    load_one(clean_engine, write(tmp_path / "a.csv", f"{ORDERS}x,A,2024-04-01T12:00\n"))
+    load_one(clean_engine, write(tmp_path / "b.csv", f"{ORDERS}y,A,2024-06-20T12:00\n"))
+    counting.rebuild(clean_engine, NOW)
+    drop_old_orders(clean_engine, SETTINGS, NOW)
+    assert withdraw(clean_engine, [2]).frozen_before is None

@@ -2,12 +2,14 @@
 
 import os
 import time
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import partial
 
 import pytest
 import sqlalchemy as sa
 
+from pipelines.demand import feed_freshness
+from pipelines.runs.ledger import recorded
 from pipelines.schema import runs
 from tests.pipelines.scheduling.test_schedule import Fleet
 
@@ -53,3 +55,24 @@ def test_a_late_file_is_looked_for_even_if_publishing_was_given_up(fleet_of, tmp
     os.utime(late, (time.time() + 5,) * 2)
     fleet.jobs.catch_up()
     assert fleet.ran == [origin] * 4
+
+
+def test_a_night_of_an_earlier_day_by_hand_does_not_end_the_wait_for_a_late_feed(
+    clean_engine, tmp_path
+):
+    now = datetime.now(UTC)
+    late, earlier = date(2026, 6, 9), date(2026, 6, 8)
+
+    def night(origin, **metrics):
+        with recorded(clean_engine, "nightly", origin) as run:
+            run.metrics |= metrics
+            with recorded(clean_engine, "demand", origin, parent=run):
+                pass
+
+    night(late, late_depots=2)
+    night(earlier)
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    (inbox / "late.csv").write_text("depot_id,date,orders\n")
+    found = feed_freshness.late_origin_with_new_files(clean_engine, inbox, now)
+    assert found == late

@@ -79,3 +79,13 @@ def test_a_file_without_a_secret_is_told_without_what_it_holds(
         Settings.load()
     assert "HARBOR_DATABASE_URL_FILE" in str(caught.value)
     assert "s3cret" not in str(caught.value)
+
+
+def test_a_secret_of_a_file_is_read_where_the_variable_is_there_but_empty(
+    monkeypatch, tmp_path
+):
+    (tmp_path / "urls").write_text("json://127.0.0.1:9/x\n")
+    monkeypatch.setenv("HARBOR_NOTIFY_URLS", "")
+    monkeypatch.setenv("HARBOR_NOTIFY_URLS_FILE", str(tmp_path / "urls"))
+    urls = Settings.load().notify_urls
+    assert urls.get_secret_value() == "json://127.0.0.1:9/x"

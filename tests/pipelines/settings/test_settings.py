@@ -180,3 +180,10 @@ def test_harbor_toml_is_read_and_the_environment_outranks_it(monkeypatch, tmp_pa
 def test_a_day_is_due_once_its_night_is_over(now, due):
     settings = Settings(timezone="Europe/Amsterdam")
     assert settings.due_on(datetime.fromisoformat(now), {}) == date.fromisoformat(due)
+
+
+def test_a_password_of_its_own_joins_a_url_that_names_the_driver(monkeypatch):
+    monkeypatch.setenv("HARBOR_DATABASE_PASSWORD", "pw")
+    monkeypatch.setenv("HARBOR_DATABASE_URL", "postgresql+psycopg://harbor@db/x")
+    url = Settings.load().database_url.get_secret_value()
+    assert url == "postgresql+psycopg://harbor:pw@db/x"

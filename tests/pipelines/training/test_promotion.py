@@ -6,10 +6,12 @@ from datetime import timedelta
 import pytest
 
 from forecaster.config import TaskConfig
+from forecaster.data.effects import fit_effects
+from forecaster.inference.calibration import calibrate_artefact
 from forecaster.model.two_stage_fit import Recipe, fit_to_history
 from pipelines.training.backtesting import evaluation_scores
 from pipelines.training.promotion import decide
-from tests.make import make_artefact, make_panel
+from tests.make import START, make_artefact, make_panel
 
 
 def scores(own, naive):
@@ -186,3 +188,34 @@ def test_the_scores_are_those_of_the_point(panel, judged):
         median, balanced, mape = (models[name]["bias"] for models in by_point)
         assert mape < balanced < median
     assert by_point[2]["seasonal_naive"] == by_point[0]["seasonal_naive"]
+
+
+def calibrated_at(panel, n_days):
+    """A model without a network, fitted and calibrated when so many days were known."""
+    before = panel.as_of(START + timedelta(days=n_days - 15))
+    made = replace(make_artefact(before), effects=fit_effects(before, 7))
+    return calibrate_artefact(made, panel.as_of(START + timedelta(days=n_days - 1)))
+
+
+def test_the_bands_of_a_young_fleet_are_renewed_although_its_point_is_the_same():
+    panel = make_panel(3, 230, 21)
+    old, new = calibrated_at(panel, 42), calibrated_at(panel, 230)
+    assert not len(old.paths.error_och)
+    assert len(new.paths.error_och)
+    scores = evaluation_scores(panel, new, champion=old)
+    scores["network_share"] = new.network_share
+    assert decide("new", scores, is_only=False).promoted
+
+
+@pytest.mark.parametrize("is_only", [False, True])
+def test_a_mape_that_is_undefined_is_not_told_as_a_number(is_only):
+    scores = {
+        "models": {
+            name: {"mape": None} for name in ("gru", "seasonal_naive", "champion")
+        },
+        "first_origin": "2026-02-01",
+        "last_origin": "2026-02-21",
+    }
+    decision = decide("v", scores, is_only)
+    assert "nan" not in decision.reason
+    assert decision.promoted == is_only
