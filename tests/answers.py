@@ -212,7 +212,12 @@ ExplainedForecast = _object(
 RunWithSteps = _object("RunWithSteps", run=Run, steps=list[Run])
 RunWithLines = _extended("RunWithLines", RunWithSteps, lines=list[LogLine])
 Withdrawn = _object(
-    "Withdrawn", files=list[File], removed=int, restored=int, depots=int
+    "Withdrawn",
+    files=list[File],
+    removed=int,
+    restored=int,
+    depots=int,
+    frozen_before=Day | None,
 )
 Champion = _object("Champion", champion=str, reason=str, shown_from=date | None)
 Finding = _object("Finding", check=str, ok=bool, message=str)

@@ -71,9 +71,9 @@ def withdraw_files(
             with recorded(context.engine, "withdraw") as run:
                 withdrawal = withdraw_and_count(run, context.now, file_ids)
     if as_json:
-        show_json(
-            {"files": [asdict(each) for each in withdrawal.files]} | withdrawal.counts()
-        )
+        files = [asdict(each) for each in withdrawal.files]
+        frozen = {"frozen_before": withdrawal.frozen_before}
+        show_json({"files": files, **withdrawal.counts(), **frozen})
         return
     _show(withdrawal)
     if dry_run:

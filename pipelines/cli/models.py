@@ -132,6 +132,7 @@ def live(
 
     Example: `harbor models live --by city,horizon --from 2026-03-01 --to 2026-03-31`
     """
+    from pipelines.database.engine import snapshot
     from pipelines.forecasting import live_accuracy
     from pipelines.store.accuracy import Period
 
@@ -139,10 +140,11 @@ def live(
     first_on, last_on = day_range(first, last)
     is_period = first_on is not None or last_on is not None
     period = Period(None if is_period else days, first_on, last_on)
-    with open_context() as context:
-        scores = live_accuracy.scores_by(context.engine, segments, period)
-        overall = live_accuracy.scores_by(context.engine, (), period)
-        by_day = live_accuracy.scores_by(context.engine, ("day",), period)
+    with open_context() as context, snapshot(context.engine) as connection:
+        scores, overall, by_day = (
+            live_accuracy.scores_by(connection, each, period)
+            for each in (segments, (), ("day",))
+        )
     n_scored = len(by_day)
     scored_days = [row["segment"] for row in by_day] or [None]
     if as_json:

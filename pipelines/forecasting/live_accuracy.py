@@ -56,7 +56,7 @@ def measure(engine: sa.Engine, settings: Settings) -> LiveAccuracy:
 
 
 def scores_by(
-    engine: sa.Engine, segments: Sequence[str], period: Period
+    connection: sa.Connection, segments: Sequence[str], period: Period
 ) -> list[dict[str, Any]]:
     """Live scores of a period, grouped by some of `accuracy.SEGMENTS`, with both naive forecasts.
 
@@ -67,8 +67,6 @@ def scores_by(
       mape, naive_mape, median_mape, wape, bias (in percent), coverage80 (a fraction), days
       (number of scores: one for each depot-day and horizon). None where undefined.
     """
-    with engine.connect() as connection:
-        scores = accuracy.by_segments(connection, segments, period)
     return [
         {
             "segment": score.segment[0] if len(segments) == 1 else list(score.segment),
@@ -80,7 +78,7 @@ def scores_by(
             "coverage80": score.n_in_interval / score.n,
             "days": score.n,
         }
-        for score in scores
+        for score in accuracy.by_segments(connection, segments, period)
     ]
 
 

@@ -8,7 +8,6 @@ import sqlalchemy as sa
 
 from pipelines.database import roles
 from pipelines.demand import counting
-from pipelines.forecasting import live_accuracy
 from pipelines.schema import metadata
 from pipelines.schema.reader_views import READER_VIEWS
 from pipelines.store.accuracy import Period
@@ -21,6 +20,7 @@ from tests.pipelines.make import (
     add_event,
     count_fleet,
     forecast_from,
+    live_scores,
     midnight_after,
     score_known_days,
 )
@@ -163,7 +163,7 @@ def test_the_latest_forecast_is_the_one_of_the_command(fleet, reader):
 
 
 def test_the_scores_add_up_to_the_live_accuracy(fleet, reader):
-    (live,) = live_accuracy.scores_by(fleet, ("model",), Period(28))
+    (live,) = live_scores(fleet, ("model",), Period(28))
     (added,) = rows_of(
         reader,
         "select count(*) as days, 100 * sum(abs(point - actual)) / sum(actual) as wape,"

@@ -1,6 +1,6 @@
 """Rows put straight into the tables, for tests of what happens after a load."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import product
@@ -20,11 +20,12 @@ from forecaster.inference.artefact import Artefact
 from pipelines.cli.night_findings import Finding, check_nights
 from pipelines.demand import counting
 from pipelines.demand.panels import ReadPanels, read_panel, shared_panels
-from pipelines.forecasting import forecast, scoring
+from pipelines.forecasting import forecast, live_accuracy, scoring
 from pipelines.runs.ledger import Run, recorded
 from pipelines.schema import daily_counts, depots, events, files, orders
 from pipelines.settings import Settings
 from pipelines.store import models, order_counts, publications
+from pipelines.store.accuracy import Period
 from pipelines.store.forecasts import FORECAST_COLUMNS, replace_forecasts
 from pipelines.training import promotion
 from pipelines.training.promotion import PromotionDecision
@@ -44,6 +45,14 @@ def query(
     with engine.begin() as connection:
         result = connection.execute(asked, values)
         return list(result) if result.returns_rows else []
+
+
+def live_scores(
+    engine: sa.Engine, segments: Sequence[str], period: Period
+) -> list[dict[str, Any]]:
+    """`live_accuracy.scores_by` on a connection of its own."""
+    with engine.connect() as connection:
+        return live_accuracy.scores_by(connection, segments, period)
 
 
 def scalar(engine: sa.Engine, statement: str | sa.Executable, **values: Any) -> Any:

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from forecaster.config import DEFAULT_POINT
 from pipelines.demand import counting
 from pipelines.demand.panels import shared_panels
-from pipelines.forecasting import forecast, live_accuracy
+from pipelines.forecasting import forecast
 from pipelines.runs.ledger import recorded
 from pipelines.schema import demand_versions, forecasts, scores
 from pipelines.settings import Settings
@@ -29,6 +29,7 @@ from tests.pipelines.make import (
     add_depot,
     count_fleet,
     forecast_from,
+    live_scores,
     night_finding,
     publish,
     query,
@@ -105,7 +106,7 @@ def test_every_part_is_scored_beside_both_naive_forecasts(clean_engine):
         groups = defaultdict(list)
         for row in seen:
             groups[key(row)].append(row)
-        found = live_accuracy.scores_by(clean_engine, (part,), Period(7))
+        found = live_scores(clean_engine, (part,), Period(7))
         assert [each["segment"] for each in found] == sorted(groups)
         for each in found:
             assert each == pytest.approx(
@@ -148,12 +149,12 @@ def plain(rows):
 
 
 def test_what_is_not_defined_is_not_zero(clean_engine):
-    assert live_accuracy.scores_by(clean_engine, ("depot",), Period(7)) == []
+    assert live_scores(clean_engine, ("depot",), Period(7)) == []
     with clean_engine.begin() as connection:
         add_depot(connection, "A")
         add_models(connection, "v")
         write(connection, [row_of("A", 1, 1, actual=0.0)])
-    (found,) = live_accuracy.scores_by(clean_engine, ("depot",), Period(7))
+    (found,) = live_scores(clean_engine, ("depot",), Period(7))
     assert [found[name] for name in ("mape", "naive_mape", "wape", "bias")] == [
         None
     ] * 4

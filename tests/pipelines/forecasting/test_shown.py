@@ -16,7 +16,6 @@ from dashboard.queries.freshness import FRESHNESS
 from forecaster.errors import ArtefactError, NoModelError, NothingToDoError
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
-from pipelines.forecasting import live_accuracy
 from pipelines.nightly import steps
 from pipelines.nightly.steps import NightlyContext
 from pipelines.runs.ledger import recorded
@@ -34,6 +33,7 @@ from tests.pipelines.make import (
     count_fleet,
     forecast_from,
     judge,
+    live_scores,
     query,
     save_model,
     score_known_days,
@@ -98,13 +98,13 @@ class Fleet:
     def shown(self):
         """Origin and model of the forecast that the pages show."""
         with self.engine.connect() as connection:
-            row = connection.execute(sa.text(FRESHNESS)).one()
+            row = connection.execute(sa.text(FRESHNESS), {"as_of": LAST}).one()
         return row.origin_on, row.model_version
 
     def scored(self):
         """Depot-days that live accuracy scores, by model, as `harbor models live` lists them."""
         score_known_days(self.engine)
-        rows = live_accuracy.scores_by(self.engine, ("model",), Period(1000))
+        rows = live_scores(self.engine, ("model",), Period(1000))
         return {row["segment"]: row["days"] for row in rows}
 
     def prune(self, name):

@@ -8,7 +8,6 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from pipelines import schema
 from pipelines.database.roles import create_readonly_engine
-from pipelines.forecasting import live_accuracy
 from pipelines.monitoring import metrics
 from pipelines.monitoring.metrics import HELP, newest_due_night
 from pipelines.monitoring.notifications import Notifier
@@ -25,7 +24,7 @@ from pipelines.runs.ledger import recorded
 from pipelines.settings import Settings
 from pipelines.store import monitoring, score_totals
 from pipelines.store.accuracy import Period
-from tests.pipelines.make import LAST, query
+from tests.pipelines.make import LAST, live_scores, query
 from tests.pipelines.monitoring.monitored import (
     FORECAST,
     NOBODY,
@@ -103,14 +102,14 @@ def test_live_accuracy_is_that_of_the_command(clean_engine, watcher, monitor_sta
     watcher.watch_once(NOW)
     numbers = scraped(monitor_state)
     for by in ("city", "horizon"):
-        for part in live_accuracy.scores_by(clean_engine, (by,), Period(28)):
+        for part in live_scores(clean_engine, (by,), Period(28)):
             labels = (by, str(part["segment"]))
             mape = numbers[(f"harbor_live_{by}_mape_ratio", labels)]
             assert 100 * mape == pytest.approx(part["mape"])
             if by == "city":
                 coverage = numbers[("harbor_live_city_coverage_ratio", labels)]
                 assert coverage == pytest.approx(part["coverage80"])
-    [fleet] = live_accuracy.scores_by(clean_engine, ("model",), Period(28))
+    [fleet] = live_scores(clean_engine, ("model",), Period(28))
     for score in ("mape", "wape", "bias"):
         measured = numbers[(f"harbor_live_{score}_ratio", ("model", "shown"))]
         assert 100 * measured == pytest.approx(fleet[score])
@@ -265,7 +264,7 @@ def test_coverage_is_that_of_the_command_where_a_depot_is_young(clean_engine):
     with clean_engine.begin() as connection:
         connection.execute(sa.text(young))
         score_totals.renew_all(connection)
-    [fleet] = live_accuracy.scores_by(clean_engine, (), Period(28))
+    [fleet] = live_scores(clean_engine, (), Period(28))
     with clean_engine.connect() as connection:
         samples = metrics._live_accuracy(connection)
         found = {each.name: each.value for each in samples if not each.labels}
