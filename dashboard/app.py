@@ -33,7 +33,8 @@ def show_freshness(on_no_data: Callable[[str], None]) -> None:
         advice = "Load orders with `harbor ingest PATH`, then run `harbor nightly`."
         on_no_data(f"{missing} {advice}")
         return
-    now = datetime.now(zone := queries.zone())
+    zone = queries.zone()
+    now = datetime.now(zone)
     due_on = queries.due_on(now, freshness)
     texts = banner(freshness, now.date(), due_on, zone)
     st.session_state[IS_WARNING] = texts.warning is not None

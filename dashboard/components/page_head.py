@@ -68,12 +68,14 @@ def save_as_excel(name: str, make: Callable[[], Sheets], freshness: Freshness) -
     """
     zone = queries.zone()
     now = datetime.now(zone)
-    chosen, origin = urlencode(st.query_params.to_dict()), freshness.origin_on
-    made = f"From orders up to {origin}, by model {freshness.model}"
+    chosen = urlencode(st.query_params.to_dict())
+    forecast = "None yet; the scores are of hindcasts"
+    if freshness.origin_on is not None:
+        forecast = f"From orders up to {freshness.origin}, by model {freshness.model}"
     about = {
         "Saved": f"{formatting.timestamp(now, zone)} (times in {zone.key})",
         "Page": "?".join(filter(None, [st.context.url, chosen])),
-        "Forecast": made if origin else "None yet; the scores are of hindcasts",
+        "Forecast": forecast,
     }
     with st.session_state[PLACE]:
         st.download_button(

@@ -64,11 +64,11 @@ def on_the_way(
         day = days[key]
         number = {each: formatting.orders(row[each]) for each in today.CITY_COLUMNS[5:]}
         takes = f" At today's pace about {day['at_pace']:,} are needed, not {day['needed']:,}"
+        plan = "The vans are still planned for" if row["is_whole"] else "Planned there:"
         has = "" if pd.isna(day["vans"]) else f"; there are {day['vans']:,.0f}"
         sentences[row["target_on"].date()] = (
             f"about {number['estimate']} orders by the end of the day ({number['p10']} to "
-            f"{number['p90']}){_partly(row)}. The vans are still planned for {number['forecast']}"
-            f"{' there' * (not row['is_whole'])}."
+            f"{number['p90']}){_partly(row)}. {plan} {number['forecast']}."
             f"{(takes + has + '.') * (day['at_pace'] != day['needed'])}"
         )
     return sentences
@@ -127,9 +127,9 @@ def _until(row: Mapping[Hashable, Any]) -> str:
 
 
 def _partly(city: Mapping[Hashable, Any]) -> str:
-    """' at 5 depots with orders today' if others of the city have sent none, else ''."""
+    """' at the 5 depots heard from today' if the city has others, else ''."""
     depots = formatting.count(city["depots"], "depot")
-    return "" if city["is_whole"] else f" at {depots} with orders today"
+    return "" if city["is_whole"] else f" at the {depots} heard from today"
 
 
 def today_html(depots: pd.DataFrame, planned: pd.DataFrame) -> str:

@@ -47,8 +47,8 @@ with closures as ({CLOSURES}), scope as (
 )
 select day_on, case when point is null then actual end as actual, point,
        -- A planner's number where the model has none has no band, as in `PLANNED_FORECASTS`.
-       coalesce(ratio * p10, case when point > 0 then point else p10 end) as p10,
-       coalesce(ratio * p90, case when point > 0 then point else p90 end) as p90,
+       coalesce(ratio * p10, nullif(point, 0), p10) as p10,
+       coalesce(ratio * p90, nullif(point, 0), p90) as p90,
        case when point is null then coalesce(missing, 0) else 0 end as missing
 from days left join past using (day_on) left join ahead using (day_on)
 order by day_on
@@ -62,10 +62,11 @@ def daily_totals(
     """Orders per day of a city, or of all cities ('').
 
     Returns:
-      A row for each of the `n_days` days up to the origin and each day ahead: day_on, actual
+      A row for each day from `n_days - 1` before the origin to the forecast's last: day_on, actual
       (NaN for days ahead, and where no depot's count is known), point (the planned total, see
-      `pipelines.schema.planned_orders.PLANNED_PARTS`; NaN for past days), p10 and p90 (its 80 %
-      band, moved with planners' numbers), missing (number of open depots without a count).
+      `pipelines.schema.planned_orders.PLANNED_PARTS`; NaN for days that are over at every depot,
+      unless the whole forecast is over), p10 and p90 (its 80 % band, moved with planners'
+      numbers), missing (number of open depots without a count).
     """
     return read(
         DAILY_TOTALS,

@@ -9,8 +9,7 @@ import streamlit as st
 from dashboard.queries.database import read_row, settings
 from pipelines.planning.days_ahead import Shown
 from pipelines.schema.active_depots import ACTIVE_ZONES
-from pipelines.schema.closures import CLOSURES
-from pipelines.schema.depot_freshness import OPEN_DAYS
+from pipelines.schema.depot_freshness import NEWEST_OPEN_DAY
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,6 @@ class Freshness:
       is_demo: Whether the fleet is the invented one of `harbor demo`.
       has_hours: Whether the forecast has hourly shares.
       day_began_at: The latest local midnight at any depot: no day has ended since.
-      open_days: The days of the last fortnight on which some depot was open.
     """
 
     depots: int
@@ -58,7 +56,6 @@ class Freshness:
     is_demo: bool = False
     has_hours: bool = False
     day_began_at: datetime = datetime(2000, 1, 1, tzinfo=UTC)
-    open_days: tuple[date, ...] = ()
 
     @property
     def origin(self) -> date:
@@ -93,13 +90,19 @@ def zone() -> ZoneInfo:
 
 
 def due_on(now: datetime, freshness: Freshness) -> date:
-    """The newest day whose orders should have come by now: some depot was open on it."""
+    """The newest day whose orders, and a forecast from it, should be there by now.
+
+    Days on which every depot was closed are passed over until the forecast itself is over.
+    """
     due = settings().due_on(now, dict(freshness.zones))
-    return max((day for day in freshness.open_days if day <= due), default=due)
+    is_behind = min(freshness.last_on or due, freshness.origin_on or due) < due
+    is_over = freshness.until_on is not None and freshness.until_on < now.date()
+    if is_over or not is_behind:
+        return due
+    return read_row(NEWEST_OPEN_DAY, as_of=due)["day_on"] or due
 
 
 FRESHNESS = f"""
-with closures as ({CLOSURES})
 select (select count(*) from depots) as depots,
        (select jsonb_object_agg(timezone, depots) from ({ACTIVE_ZONES}) active) as zones,
        (select max(service_on) from demand_versions
@@ -122,8 +125,7 @@ select (select count(*) from depots) as depots,
         order by run_id desc limit 1) as alarms,
        exists (select from demo_fleet) as is_demo,
        exists (select from hour_shares where origin_on = shown.origin_on) as has_hours,
-       (select max(date_trunc('day', now(), timezone)) from depots) as day_began_at,
-       (select array_agg(day_on) from ({OPEN_DAYS}) open) as open_days
+       (select max(date_trunc('day', now(), timezone)) from depots) as day_began_at
 from (select 1) as always
 left join models champion on champion.role = 'champion'
 left join shown_forecast shown on true
@@ -135,12 +137,11 @@ left join runs made_by on made_by.run_id = shown.run_id
 @st.cache_data(ttl=2, max_entries=1, show_spinner=False)
 def freshness() -> Freshness:
     """Freshness of data and forecast; refreshed every two seconds."""
-    row = read_row(FRESHNESS, as_of=datetime.now(UTC).date())
+    row = read_row(FRESHNESS)
     return Freshness(
         model=row.pop("model_version"),
         late_cities=tuple((row.pop("late_cities") or {}).items()),
         alarms=tuple(row.pop("alarms") or ()),
         zones=tuple((row.pop("zones") or {}).items()),
-        open_days=tuple(row.pop("open_days") or ()),
         **row,
     )

@@ -154,7 +154,7 @@ def _band_coverage(measures: str) -> str:
           from events e left join (select distinct city from depots) d on e.city is null
           where e.depot_id is null and e.kind <> 'closed'
             and e.ends_on >= (select first_on - 1 from period)) e
-    cross join generate_series(greatest(e.starts_on, (select first_on - 1 from period)),
+    cross join generate_series(greatest(e.starts_on, (select first_on - 1 from period))::timestamp,
                                least(e.ends_on, (select last_on + 1 from period)),
                                interval '1 day') as day
     union

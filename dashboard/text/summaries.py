@@ -128,12 +128,6 @@ def outcome_sentence(scored: Mapping[Hashable, Any]) -> str:
     return f"{formatting.day(scored['target_on'])}: {told} ({formatting.miss(forecast, actual)})."
 
 
-def _scored_days(scores: pd.DataFrame) -> pd.DataFrame:
-    """The forecast's scores by day, from `queries.accuracy`, oldest first; days without are left out."""
-    days = scores.query("grain == 'day' and forecaster == 'forecast'")
-    return days.dropna(subset=["mape"]).sort_values("day_on")
-
-
 def _overall(scores: pd.DataFrame) -> Mapping[str, Row]:
     """The scores over all days, by forecaster; NaN for one without scores."""
     rows = scores[scores["grain"] == "all"].to_dict("records")
@@ -162,10 +156,11 @@ def accuracy_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
     'The 42 days scored since Fri 2 Oct were off by 8.3 % per depot and day, better than same day last
     week (11.9 %). All orders together: 1.2 % too low.'
     """
-    overall, scored = _overall(scores), _scored_days(scores)
+    overall = _overall(scores)
+    scored = scores.query("grain == 'day' and forecaster == 'forecast' and mape >= 0")
     days = "The newest scored day was"
     if len(scored) > 1:
-        since = formatting.day(scored["day_on"].iloc[0])
+        since = formatting.day(scored["day_on"].min())
         days = f"The {len(scored)} days scored since {since} were"
     mape, naive = (overall[name]["mape"] for name in ("forecast", "seasonal naive"))
     bias = overall["forecast"]["bias"]

@@ -88,7 +88,8 @@ def running_cities(depots: pd.DataFrame) -> pd.DataFrame:
     Returns:
       `CITY_COLUMNS`: city (FLEET for all, if every open depot has orders of the same day),
       target_on, until_hour (of the feed that is furthest behind, local time), depots (number
-      with orders of the day), is_whole (whether no open depot is missing), orders_so_far,
+      whose source has orders of the day), is_whole (whether these have all of the model's
+      total, but for 0.1 %), orders_so_far,
       usual_share (of a day's orders by then), forecast (planned at these depots), estimate, and
       the estimate's 80 % band p10 and p90.
     """

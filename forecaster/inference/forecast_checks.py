@@ -98,8 +98,7 @@ def _fleet_in_range(candidate: Forecast, panel: Panel) -> Check:
     open_dh = (candidate.basis_dh != CLOSED) & (known_d > 0)[:, None]
     if not open_dh.any():
         return Check("fleet", True, "no recent day or no open day ahead to compare")
-    # A depot's recent mean weighs as its open days ahead do: it may have few known days, or be
-    # closed in one of the two periods.
+    # Both means weigh a depot by its open days ahead: it may have few known days, or close.
     recent_d = np.nansum(recent_dt, axis=1, dtype=float) / np.maximum(known_d, 1)
     before = float(np.average(recent_d, weights=open_dh.sum(axis=1)))
     ratio = (float(candidate.p50_dh[open_dh].mean()) + 1.0) / (before + 1.0)

@@ -162,9 +162,8 @@ def fit_to_history(panel: Panel, recipe: Recipe) -> Recipe:
 
 
 def evaluation_panel(panel: Panel, recipe: Recipe) -> Panel:
-    """Returns the panel of the evaluation fit, as known before the validation days."""
-    days = fit_to_history(panel, recipe).train.validation_days
-    return panel.as_of(panel.origin - timedelta(days=days))
+    """The panel as it was known before the validation days; `recipe` is from `fit_to_history`."""
+    return panel.as_of(panel.origin - timedelta(days=recipe.train.validation_days))
 
 
 def watermark(panel: Panel) -> str:

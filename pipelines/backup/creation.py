@@ -133,7 +133,8 @@ def _count_rows(connection: sa.Connection) -> dict[str, int]:
 def _remove_old(folder: Path, now: datetime, keep: int | None) -> list[str]:
     old = [] if keep is None else archive.complete_backups(folder, now)[:-keep]
     for path in old:
-        # A half-removed backup must not look complete, and is removed a day later.
+        # Hidden first: a half-removed backup must not look complete; a later backup removes it.
         leaving = path.rename(folder / f".{path.name}")
+        leaving.touch()  # or another backup would take it for what a killed one has left
         shutil.rmtree(leaving)
     return [path.name for path in old]

@@ -30,7 +30,8 @@ def dump(url: sa.URL, schema: str, snapshot: str, target: Path) -> None:
     """
     target.touch(mode=0o600)
     options = ["--format=custom", "--compress=gzip:1", "--no-owner", "--no-privileges"]
-    options += [f'--schema="{schema}"', f"--snapshot={snapshot}", f"--file={target}"]
+    pattern = '"' + schema.replace('"', '""') + '"'
+    options += [f"--schema={pattern}", f"--snapshot={snapshot}", f"--file={target}"]
     options += [f"--lock-wait-timeout={LOCK_TIMEOUT_MS}", f"--dbname={address(url)}"]
     _run("pg_dump", options, url)
 

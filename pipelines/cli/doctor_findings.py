@@ -14,7 +14,7 @@ from pipelines.cli.replica_finding import check_replica
 from pipelines.database.engine import snapshot
 from pipelines.forecasting import forecast
 from pipelines.ingest.rows.options import problems_of_sources
-from pipelines.ingest.sources.files import is_loadable
+from pipelines.ingest.sources.files import Source, files_at_path
 from pipelines.monitoring import ports
 from pipelines.planning.words import count
 from pipelines.runs.error_messages import describe_error, is_expected
@@ -108,20 +108,13 @@ def _disk(settings: Settings) -> Finding:
 def _inbox(settings: Settings) -> Finding:
     make_inbox(settings)
     try:
-        names = [
-            found.relative_to(settings.inbox).as_posix()
-            for found in settings.inbox.rglob("*")
-            if found.is_file()
-        ]
-        next(settings.inbox.iterdir(), None)  # `rglob` hides that it cannot be read
+        found = files_at_path(settings.inbox, settings.inbox / DONE)
+        n_files = sum(isinstance(each, Source) for each in found)
     except OSError as error:
         message = (
             f"{settings.inbox} cannot be read ({error.strerror}); each night loads it"
         )
         return Finding("inbox", False, message)
-    n_files = sum(
-        is_loadable(name) and not name.startswith(f"{DONE}/") for name in names
-    )
     content = f"holds {count(n_files, 'file')}" if n_files else "is empty"
     return Finding("inbox", True, f"{settings.inbox} {content}; each night loads it")
 

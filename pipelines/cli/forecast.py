@@ -98,7 +98,7 @@ class _Made:
 
     Attributes:
       rows, totals: Results of `read_forecasts` and `read_totals`.
-      by_hour: Result of `hours.forecast_hours`; None without --hourly.
+      by_hour: Result of `hours.stored_hours` or `forecast_hours`; None without --hourly.
       shown: The forecast that the dashboard shows; None if it shows none.
       reason: Why a model other than the champion made it; None if the champion did.
       not_started: Ids of the depots that are left out, as they have not started yet.
@@ -148,9 +148,9 @@ def _make(origin: str | None, n_paths: int | None, *, hourly: bool) -> _Made:
             rows = read_forecasts(connection, day, version)
             totals = read_totals(connection, day, version)
             shown = publications.shown(connection)
-            never = depots.not_started(connection)
+            never = set(depots.not_started(connection))
             if hourly and shown == publications.Publication(day, version):
-                # The hours that the pages show: their shares were stored above.
+                # What the pages show, with the shares that `store_shares` has just stored.
                 by_hour = hours.stored_hours(connection, day, version)
             elif hourly:
                 by_hour = hours.forecast_hours(connection, panels().at(day), rows)
@@ -237,9 +237,13 @@ def _planned(row: dict[str, Any]) -> str:
 
 
 def _interval(row: dict[str, Any]) -> str:
-    """80 % interval as text, such as '(390–450)', scaled by planned / point as on the pages."""
-    if row["planned"] > 0 == row["point"]:
-        return f"({row['planned']:,.0f}–{row['planned']:,.0f})"
+    """80 % interval as text, such as '(390–450)', scaled by planned / point as on the pages.
+
+    Where the model forecasts 0, a planner's number is its own interval.
+    """
+    if row["point"] == 0 and row["planned"] > 0:
+        planned = f"{row['planned']:,.0f}"
+        return f"({planned}–{planned})"
     ratio = row["planned"] / row["point"] if row["point"] > 0 else 1.0
     return f"({ratio * row['p10']:,.0f}–{ratio * row['p90']:,.0f})"
 

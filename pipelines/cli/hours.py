@@ -6,6 +6,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from pipelines.cli.console import show_table
+from pipelines.planning.words import count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +42,7 @@ def show_hours(table: "pa.Table") -> None:
 def _place(row: dict[Hashable, Any]) -> str:
     """Name of a row of `running_cities`; a city that lacks depots is marked as partial."""
     name = row["city"] or "all depots"
-    return name if row["is_whole"] else f"{name} ({row['depots']} of its depots)"
+    return name if row["is_whole"] else f"{name} (only {count(row['depots'], 'depot')})"
 
 
 def show_today(cities: "pd.DataFrame") -> None:

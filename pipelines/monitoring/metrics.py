@@ -105,9 +105,7 @@ def current_samples(
     due_on = settings.due_on(now, zones)
     since = now - COMPILE_CACHE_PERIOD
     open_on = late_depots.newest_open_day(connection, due_on)
-    yield from monitoring.read_samples(
-        connection, monitoring.OVERVIEW, due_on=due_on, open_on=open_on
-    )
+    yield from monitoring.read_samples(connection, monitoring.OVERVIEW, open_on=open_on)
     yield from monitoring.read_samples(connection, monitoring.STEPS)
     yield from monitoring.run_samples(connection)
     yield from monitoring.read_samples(
@@ -120,8 +118,12 @@ def current_samples(
     first_at = monitoring.first_night_at(connection)
     if first_at is None or night.starts_at < first_at:
         return
-    # A night without --origin forecasts from the newest day of data, which no rest moves.
-    since_on = late_depots.newest_open_day(connection, night.origin_on)
+    # A night without --origin forecasts from the newest day with orders, so none follows a closed day.
+    since_on = max(
+        late_depots.newest_open_day(connection, night.origin_on),
+        # An older forecast is over on the day after.
+        night.origin_on - timedelta(days=settings.horizon - 1),
+    )
     ready_at = monitoring.forecast_ready_at(connection, since_on, night.origin_on)
     is_on_time = ready_at is not None and ready_at <= night.ready_by
     yield sample("forecast_ready", ready_at is not None)

@@ -1,6 +1,8 @@
 """SQL for the active depots, whose time zones decide which day the fleet has completed."""
 
-ACTIVE_ZONES = """
+ACTIVE_DAYS = 28
+"""Days without a count after which a depot is no longer active."""
+ACTIVE_ZONES = f"""
     select d.timezone, count(*) as depots
     from depots d
     cross join (
@@ -11,7 +13,7 @@ ACTIVE_ZONES = """
       and (newest_count.day_on is null or exists (
           select from demand_versions v
           where v.depot_id = d.depot_id and v.superseded_at is null
-            and v.orders is not null and v.service_on > newest_count.day_on - 28))
+            and v.orders is not null and v.service_on > newest_count.day_on - {ACTIVE_DAYS}))
     group by d.timezone
 """
 """Number of active depots per time zone: `timezone`, `depots`.

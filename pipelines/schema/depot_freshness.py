@@ -3,7 +3,8 @@
 The pages, the ledger, the bands and the metrics use it.
 """
 
-from pipelines.schema.closures import is_closed
+from pipelines.schema.active_depots import ACTIVE_DAYS
+from pipelines.schema.closures import CLOSURES, is_closed
 
 WAITED_FOR_DAYS = 14
 """Days without a count after which a depot is silent: counts are no longer expected of it."""
@@ -54,15 +55,19 @@ DEPOT_FRESHNESS = f"""
 - `is_late`: its `due_on` has no count yet, and it had a count in the fortnight before.
 - `is_silent`: it was open, but has had no count for a fortnight, or none since its opening day.
 """
-OPEN_DAYS = f"""
-    select day_on
-    from (select cast(:as_of as date) - n as day_on from generate_series(0, {LAST_DAY}) n) recent
-    where exists (select from depots d
-                  where not {is_closed("day_on")}
-                    and exists (select from demand_versions v where v.depot_id = d.depot_id
-                                and v.superseded_at is null and v.orders is not null))
+NEWEST_OPEN_DAY = f"""
+with closures as ({CLOSURES})
+select coalesce(
+    (select cast(:as_of as date) where exists (
+        select from demand_versions
+        where service_on = :as_of and superseded_at is null and orders is not null)),
+    (select max(day_on)
+     from (select cast(:as_of as date) - n as day_on
+           from generate_series(0, {ACTIVE_DAYS - 1}) n) recent
+     where exists (select from depots d
+                   where not {is_closed("day_on")}
+                     and exists (select from demand_versions v where v.depot_id = d.depot_id
+                                 and v.superseded_at is null and v.orders is not null
+                                 and v.service_on > day_on - {ACTIVE_DAYS})))) as day_on
 """
-"""The days of the fortnight up to `:as_of` on which some depot with counts was open.
-
-The statement needs the CTE `closures`.
-"""
+"""The newest day of the four weeks up to `:as_of` on which some active depot was open."""

@@ -57,7 +57,7 @@ group by ({names})
 having count(*) > 0
 {order}
 """
-# Only depot-days that the naive forecasts cover as well, but for the coverage.
+# Only depot-days with naive forecasts; the coverage is of all.
 FLEET_SCORES = f"""
 {BY_CITY}
 select m.model, sum(n)::bigint as n,

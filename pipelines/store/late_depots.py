@@ -6,7 +6,7 @@ from datetime import date
 import sqlalchemy as sa
 
 from pipelines.schema.closures import CLOSURES
-from pipelines.schema.depot_freshness import DEPOT_FRESHNESS, OPEN_DAYS
+from pipelines.schema.depot_freshness import DEPOT_FRESHNESS, NEWEST_OPEN_DAY
 
 FRESHNESS = f"with closures as ({CLOSURES}), fresh as ({DEPOT_FRESHNESS})"
 # Whether `due_on`, which is not counted, has some orders or a daily count: a partial day.
@@ -25,9 +25,6 @@ group by city
 order by city
 """
 MISSING_DAYS = f"{FRESHNESS} select depot_id, missing from fresh where is_late"
-NEWEST_OPEN_DAY = (
-    f"with closures as ({CLOSURES}) select max(day_on) from ({OPEN_DAYS}) open"
-)
 OLDEST = f"{FRESHNESS} select min(last_on) from fresh where is_late"
 
 
@@ -62,5 +59,5 @@ def oldest_day(connection: sa.Connection, day: date) -> date:
 
 
 def newest_open_day(connection: sa.Connection, day: date) -> date:
-    """The newest day of the fortnight up to `day` on which some depot was open; else `day`."""
+    """The newest day of the four weeks up to `day` on which some active depot was open; else `day`."""
     return connection.scalar(sa.text(NEWEST_OPEN_DAY), {"as_of": day}) or day

@@ -66,7 +66,7 @@ def newest_evaluation(connection: sa.Connection) -> Model | None:
 def evaluation_of(connection: sa.Connection, run_id: int) -> Model | None:
     """The evaluation fit of the run that trained a model.
 
-    An earlier run may have recorded the same fit: news of the days ahead change only the model.
+    An earlier run may have recorded it: an event of the days ahead changes only the model.
     """
     is_evaluation = models.c.role == "evaluation"
     version = sa.select(runs.c.metrics["evaluation"].astext).where(

@@ -46,7 +46,7 @@ group by step
 NEWEST_METRICS = """
 select distinct on (step) step, metrics
 from runs where state = 'done' and (step in ('accuracy', 'train', 'forecast')
-                                    or step = 'ingest' and parent_id is not null)
+                                    or (step = 'ingest' and parent_id is not null))
 order by step, run_id desc
 """
 TRAINING_METRICS = (
@@ -79,7 +79,7 @@ having count(*) > 0
 # A role that may not connect to the database may not ask for its size either.
 OVERVIEW = """
 select (select count(*) from depots) as depots,
-       (select greatest(:due_on - origin_on, 0) * 86400 from shown_forecast)
+       (select greatest(:open_on - origin_on, 0) * 86400 from shown_forecast)
            as forecast_lag_seconds,
        (select greatest(:open_on - max(service_on), 0) * 86400 from demand_versions
         where superseded_at is null and orders is not null
@@ -207,15 +207,15 @@ def first_night_at(connection: sa.Connection) -> datetime | None:
 def forecast_ready_at(
     connection: sa.Connection, since: date, origin: date
 ) -> datetime | None:
-    """Time at which a forecast of an origin was first stored.
+    """Time at which the forecast of `origin` was first stored; None if it is not there.
 
-    If no night of the origin has begun, a forecast of an origin since `since` counts as well.
+    As long as no night of `origin` has begun, one of any origin from `since` on counts too.
     """
     of_origin = runs.c.origin_on == origin
     has_begun = sa.exists().where(runs.c.step == "nightly", of_origin)
     first = sa.select(sa.func.min(runs.c.finished_at)).where(
         runs.c.step == "forecast",
         runs.c.state == "done",
-        of_origin | ~has_begun & runs.c.origin_on.between(since, origin),
+        of_origin | (~has_begun & runs.c.origin_on.between(since, origin)),
     )
     return connection.scalar(first)

@@ -244,8 +244,8 @@ def newest_night(
 ) -> dict[str, Any] | None:
     """The newest nightly run in one of some states.
 
-    With `of_newest_origin`, a night of an earlier day that ran later does not hide it, and one
-    of a clock that was ahead is left out.
+    With `of_newest_origin`, the last night of the newest origin, even if one of an earlier
+    origin ran after it. Nights that seem to begin in the future (the clock was ahead) are left out.
     """
     statement = sa.select(runs).where(
         runs.c.step == "nightly", runs.c.state.in_(states)

@@ -115,7 +115,7 @@ def remove_rows(
 def have_rows_before(
     connection: sa.Connection, file_ids: Sequence[int], before: date
 ) -> bool:
-    """Whether files have orders or daily counts of days before a day."""
+    """Whether files have orders (by local time as written) or daily counts from before a day."""
     values = {"file_ids": list(file_ids), "before": before}
     return bool(connection.scalar(sa.text(HAVE_ROWS_BEFORE), values))
 

@@ -163,7 +163,7 @@ def decide(version: str, scores: dict[str, Any], is_only: bool) -> PromotionDeci
         for name in ("gru", "seasonal_naive", "champion", "earlier_champion")
     )
     is_as_good = _is_tie(challenger, naive)
-    # Baselines tie night after night, but their bands and paths are those of a longer history.
+    # Baselines tie night after night, but the newer one's bands come from a longer history.
     is_baseline = scores.get("network_share") == 0
     promoted = False
     if not (challenger < naive or is_as_good):

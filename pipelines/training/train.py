@@ -191,11 +191,16 @@ def _earlier_champion(
 
 def _checkpoint_folder(panel: Panel, settings: Settings, recipe: "Recipe") -> Path:
     from forecaster.model.checkpoint import fingerprint
-    from forecaster.model.two_stage_fit import evaluation_panel, watermark
+    from forecaster.model.two_stage_fit import (
+        evaluation_panel,
+        fit_to_history,
+        watermark,
+    )
 
-    # Of both fits: an event may have become known before the evaluation's end, or after it.
-    fitted = watermark(panel), watermark(evaluation_panel(panel, recipe))
-    return settings.checkpoints / fingerprint(" ".join(fitted), recipe)
+    # Of both fits: when an event became known decides whether the evaluation fit saw it.
+    before = evaluation_panel(panel, fit_to_history(panel, recipe))
+    data = f"{watermark(panel)} {watermark(before)}"
+    return settings.checkpoints / fingerprint(data, recipe)
 
 
 def _fit(

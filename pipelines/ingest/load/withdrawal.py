@@ -47,8 +47,8 @@ class Withdrawal:
       removed: Number of orders, daily counts and signal values withdrawn.
       restored: Number of earlier files' rows restored in their place.
       depots: Number of depots removed because only these files named them.
-      frozen_before: First day that is not frozen, if the files have or had rows of earlier
-        days: what they counted there stays. None otherwise.
+      frozen_before: First day that is not frozen, if the files had rows of days before it,
+        whose counts stay. None otherwise.
     """
 
     files: tuple[LoadedFile, ...]

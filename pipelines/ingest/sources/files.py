@@ -154,7 +154,7 @@ def _files_at(location: str, excluded: Path | None) -> Iterator[Source | Skipped
         if "://" in location:
             yield from _files_at_url(location)
         else:
-            yield from _files_at_path(Path(location).expanduser(), excluded)
+            yield from files_at_path(Path(location).expanduser(), excluded)
     except (OSError, pa.ArrowException) as error:
         yield Skipped(
             without_credentials(location),
@@ -162,7 +162,12 @@ def _files_at(location: str, excluded: Path | None) -> Iterator[Source | Skipped
         )
 
 
-def _files_at_path(path: Path, excluded: Path | None) -> Iterator[Source | Skipped]:
+def files_at_path(path: Path, excluded: Path | None) -> Iterator[Source | Skipped]:
+    """A file, or the files of a folder but for those in the excluded one, as `find_files` has them.
+
+    Raises:
+      OSError: a folder cannot be read.
+    """
     if not path.is_dir():
         yield local_source(path, str(path))
         return

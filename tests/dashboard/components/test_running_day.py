@@ -62,7 +62,8 @@ def test_today_is_told_city_by_city_and_escaped(depots, monkeypatch):
     assert row[4].startswith("480 ")
     missing = running_day.today_html(depots.assign(city_p50=700.0), planned)
     assert (
-        Cells(missing).text[1][1] == "330 by 11:00 local at 2 depots with orders today"
+        Cells(missing).text[1][1]
+        == "330 by 11:00 local at the 2 depots heard from today"
     )
     assert 'href="plan?city=Lon+%26+don"' in html
     said = r"about (\d+) by the end of the day \((\d+) to (\d+)\)"

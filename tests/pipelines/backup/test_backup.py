@@ -412,4 +412,5 @@ def test_a_restore_for_machines_names_the_files_that_came_after(original, tmp_pa
         "backup", "restore", str(tmp_path), "--replace", "--json"
     )
     assert restored.returncode == 0, restored.stderr
-    assert "after.csv" in restored.stderr + restored.stdout
+    assert json.loads(restored.stdout)["backup"]
+    assert "after.csv" in restored.stderr

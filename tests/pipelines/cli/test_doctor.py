@@ -126,7 +126,9 @@ def test_a_file_that_a_clock_which_was_ahead_has_loaded_is_named_until_it_is_wit
 
 
 def test_doctor_counts_the_files_that_the_night_loads(tmp_path):
-    folder = tmp_path / "inbox" / "north"
-    folder.mkdir(parents=True)
-    (folder / "orders.csv").write_text("order_id,depot_id,ordered_at\n")
-    assert "is empty" not in doctor_findings._inbox(Settings(home=tmp_path)).message
+    for name in ("north/orders.csv", "done/x.csv", ".part.csv", "y.part"):
+        file = tmp_path / "inbox" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("order_id,depot_id,ordered_at\n")
+    found = doctor_findings._inbox(Settings(home=tmp_path))
+    assert "holds 1 file;" in found.message

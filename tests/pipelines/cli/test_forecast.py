@@ -10,6 +10,7 @@ from pipelines.cli import forecast
 from pipelines.cli.hours import show_hours
 from pipelines.demand import counting
 from pipelines.forecasting.hours import HOUR_SCHEMA
+from pipelines.schema import daily_counts
 from tests.pipelines.make import DAYS, LAST, NOW, add_champion, add_depot, add_fleet
 
 TOTAL = {"city": "", "target_on": date(2026, 11, 27), "p10": 90.0, "p90": 120.0}
@@ -42,19 +43,20 @@ def test_the_hour_that_a_clock_change_skips_is_no_number(capsys):
     assert "nan" not in capsys.readouterr().out
 
 
-def test_a_depot_that_had_started_later_has_orders(clean_engine, harbor, tmp_path):
+def test_a_hindcast_names_the_depots_that_had_not_started_yet(
+    clean_engine, harbor, tmp_path
+):
+    origin = LAST - timedelta(days=10)
+    newest = [
+        {"service_on": LAST - timedelta(days=n), "orders": 5, "file_id": 1}
+        for n in range(5)
+    ]
     with clean_engine.begin() as connection:
         add_fleet(connection, 2, DAYS)
         add_depot(connection, "NEW")
-        query_rows = [
-            {"depot_id": "NEW", "service_on": LAST - timedelta(days=n), "orders": 5,
-             "file_id": 1}
-            for n in range(5)
-        ]  # fmt: skip
-        from pipelines.schema import daily_counts
-
-        connection.execute(sa.insert(daily_counts), query_rows)
+        counts = sa.insert(daily_counts)
+        connection.execute(counts, [{"depot_id": "NEW", **row} for row in newest])
     counting.rebuild(clean_engine, NOW)
-    add_champion(clean_engine, LAST - timedelta(days=10), tmp_path / "artefacts")
-    said = harbor("forecast", "--origin", str(LAST - timedelta(days=10))).stderr
-    assert "they have no orders yet" not in said, said
+    add_champion(clean_engine, origin, tmp_path / "artefacts")
+    said = harbor("forecast", "--origin", str(origin)).stderr
+    assert f"Without orders up to {origin}, and left out: NEW" in said

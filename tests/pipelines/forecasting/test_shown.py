@@ -98,7 +98,7 @@ class Fleet:
     def shown(self):
         """Origin and model of the forecast that the pages show."""
         with self.engine.connect() as connection:
-            row = connection.execute(sa.text(FRESHNESS), {"as_of": LAST}).one()
+            row = connection.execute(sa.text(FRESHNESS)).one()
         return row.origin_on, row.model_version
 
     def scored(self):

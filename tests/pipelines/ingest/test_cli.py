@@ -151,15 +151,17 @@ def test_quarantine_lists_and_shows_what_was_put_aside(harbor, tmp_path):
     assert harbor("quarantine", "show", "99").returncode == 1
 
 
-def test_a_list_that_a_filter_empties_does_not_say_that_there_is_nothing(
-    clean_engine, harbor
-):
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("files", "No loaded file has that in its path."),
+        ("quarantine", "in their path"),
+    ],
+)
+def test_a_list_that_a_filter_empties_says_so(clean_engine, harbor, name, expected):
     with clean_engine.begin() as connection:
         add_file(connection)
-    assert (
-        "No file has been loaded"
-        not in harbor("files", "list", "--file", "x-2026").stderr
-    )
+    assert expected in harbor(name, "list", "--file", "x-2026").stderr
 
 
 def test_files_are_listed_in_utc_wherever_the_server_is(

@@ -8,9 +8,10 @@ import sqlalchemy as sa
 from pipelines.cli import doctor_findings
 from pipelines.demand import counting
 from pipelines.monitoring import metrics
-from pipelines.schema import orders, runs
+from pipelines.schema import demand_versions, orders, runs
 from pipelines.settings import Settings
 from pipelines.store import order_counts
+from tests.pipelines import make
 from tests.pipelines.make import START, add_depot, add_file, query
 
 SATURDAY, SUNDAY = date(2024, 3, 2), date(2024, 3, 3)
@@ -73,6 +74,11 @@ def test_doctor_does_not_call_data_late(
     assert found["data"].ok, found["data"].message
 
 
+def add_event(engine):
+    with engine.begin() as connection:
+        make.add_event(connection, "closed", SUNDAY, SUNDAY + timedelta(days=22))
+
+
 def add_run(engine, step, origin_on, state="done"):
     ended = datetime.combine(origin_on + timedelta(days=1), time(4, 40), UTC)
     values = {"step": step, "origin_on": origin_on, "state": state}
@@ -90,3 +96,30 @@ def test_saturdays_forecast_is_ready_on_monday_until_a_night_of_sunday_has_begun
     assert metric("forecast_ready") == 1
     add_run(closed_on_sundays, "nightly", SUNDAY, "failed")
     assert metric("forecast_ready") == 0
+
+
+def test_a_forecast_that_is_over_is_not_ready(closed_on_sundays, metric):
+    """A closure of a fortnight does not hide that nothing has been forecast since."""
+    add_event(closed_on_sundays)
+    add_run(closed_on_sundays, "nightly", SATURDAY)
+    add_run(closed_on_sundays, "forecast", SATURDAY)
+    assert metric("forecast_ready", MONDAY + timedelta(days=5)) == 1
+    assert metric("forecast_ready", MONDAY + timedelta(days=8)) == 0
+
+
+@pytest.mark.parametrize("days", [7, 20])
+def test_a_feed_has_not_stopped_in_a_long_closure(closed_on_sundays, metric, days):
+    add_event(closed_on_sundays)
+    assert metric("data_lag_seconds", MONDAY + timedelta(days=days)) == 0
+
+
+def test_a_depot_that_was_given_up_is_not_open(closed_on_sundays, metric):
+    """Without a count for four weeks, and never marked as closed."""
+    given_up = {"depot_id": "C", "service_on": SATURDAY - timedelta(days=40)}
+    with closed_on_sundays.begin() as connection:
+        add_depot(connection, "C", timezone="UTC")
+        counts = sa.insert(demand_versions)
+        connection.execute(
+            counts, given_up | {"orders": 5, "version": 1, "known_at": MONDAY}
+        )
+    assert metric("data_lag_seconds") == 0

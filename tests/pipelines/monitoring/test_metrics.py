@@ -1,6 +1,6 @@
 """Metrics are what the tables hold, and are served when the database is away."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 import sqlalchemy as sa
@@ -253,6 +253,7 @@ def test_a_deadline_is_of_its_own_night_where_the_clocks_skip_the_hour_of_the_ni
     )
     due = newest_due_night(settings, {}, datetime(2026, 3, 29, 12, tzinfo=UTC))
     assert due.starts_at.date() == date(2026, 3, 29)
+    assert due.ready_by == due.starts_at + timedelta(minutes=45)
 
 
 def test_coverage_is_that_of_the_command_where_a_depot_is_young(clean_engine):
