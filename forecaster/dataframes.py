@@ -148,6 +148,12 @@ def _demand(orders: pd.DataFrame) -> pd.DataFrame:
             "orders": orders["orders"].astype(float),
         }
     )
+    unnamed = demand[demand[["depot_id", "service_on"]].isna().any(axis=1)]
+    if not unnamed.empty:
+        raise BadInputError(
+            f"orders has {len(unnamed)} rows without a depot_id or a date. Complete them, or "
+            "leave them out."
+        )
     negative = demand[demand["orders"] < 0]
     if not negative.empty:
         first = negative.iloc[0]
@@ -184,7 +190,14 @@ def _depots(demand: pd.DataFrame, depots: pd.DataFrame | None) -> pd.DataFrame:
 
 
 def _iso_weekdays(text: object) -> list[int]:
-    """ISO weekdays of a text such as 'sat,sun'; Monday is 1."""
+    """ISO weekdays of a text such as 'sat,sun', or of a list of them; Monday is 1."""
+    if isinstance(text, (list, tuple, np.ndarray)):
+        # As `harbor depots list --json` prints them.
+        if not all(day in range(1, 8) for day in text):
+            raise BadInputError(
+                f"closed_weekdays has {list(text)}, but a list has weekdays from 1 (Monday) to 7."
+            )
+        return [int(day) for day in text]
     names = text.split(",") if isinstance(text, str) else []
     days = [name.strip().lower()[:3] for name in names if name.strip()]
     if unknown := [day for day in days if day not in WEEKDAYS]:
@@ -205,7 +218,8 @@ def _events(events: pd.DataFrame | None) -> pd.DataFrame:
     depot_id = events["depot_id"]
     return events.assign(
         depot_id=depot_id.convert_dtypes().astype(str).where(depot_id.notna(), None),
-        kind=events["kind"].str.lower(),
+        # As text: the column of a frame without rows may be of numbers.
+        kind=events["kind"].astype(str).str.lower(),
     )
 
 

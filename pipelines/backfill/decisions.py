@@ -15,7 +15,7 @@ from pipelines.database.engine import snapshot
 from pipelines.demand import counting
 from pipelines.demand.panels import MAX_CALENDAR_DAYS_AHEAD
 from pipelines.settings import Settings
-from pipelines.store import backfill, models
+from pipelines.store import backfill, models, publications
 from pipelines.store.backfill import Arrival, StoredForecast
 from pipelines.store.models import Model
 
@@ -103,6 +103,7 @@ def decide(
         if chosen is not None and len(chosen) == n_depots:
             chosen = None
         newest_origin_on = backfill.newest_origin(connection)
+        shown = publications.shown(connection)
         started_on = None
         if chosen is not None:
             started_on = backfill.first_started(connection, chosen) or date.max
@@ -122,6 +123,7 @@ def decide(
             last_day_on=last_day_on,
             started_on=started_on,
             newest_origin_on=newest_origin_on or date.min,
+            shown_origin_on=shown.origin_on if shown else None,
             first_day_on=backfill.first_observed(connection) or last_day_on,
             n_depots=n_depots if chosen is None else len(chosen),
             models=models.all_models(connection),
@@ -143,8 +145,8 @@ def decide(
 class _Decider:
     """The request and the stored state that determine the decisions.
 
-    Demand covers `first_day_on` to `last_day_on`. Pages show the forecast from
-    `newest_origin_on` (`date.min` if there is none). The backfill is for `n_depots`; `started_on`
+    Demand covers `first_day_on` to `last_day_on`. The newest forecast is from `newest_origin_on`
+    (`date.min` if there is none), and pages show the one from `shown_origin_on`. The backfill is for `n_depots`; `started_on`
     is the first origin that has any of them, None for the whole fleet. `models` are newest
     first; `stored` is by origin and version.
     `is_foreign` returns whether the artefact file with a name needs another release.
@@ -155,6 +157,7 @@ class _Decider:
     last_day_on: date
     started_on: date | None
     newest_origin_on: date
+    shown_origin_on: date | None
     first_day_on: date
     n_depots: int
     models: list[Model]
@@ -196,7 +199,9 @@ class _Decider:
             reason = f"the data is of {self.first_day_on} to {self.last_day_on}"
             return Decision(origin, False, "no_data", reason)
         # The newest origin is included: a new champion may have no forecast from it yet.
-        if self.started_on is not None and origin >= self.newest_origin_on:
+        if self.started_on is not None and (
+            origin >= self.newest_origin_on or origin == self.shown_origin_on
+        ):
             return Decision(origin, False, "newest_day", NEWEST_DAY)
         if self.started_on is not None and origin < self.started_on:
             return Decision(origin, False, "not_started", NOT_STARTED)

@@ -26,7 +26,10 @@ PLANNED_FORECASTS = """
                as overruled_by
     from forecasts f
     join depots d on d.depot_id = f.depot_id and (
-        d.closed_on is null or d.closed_on > f.origin_on or f.basis = 'closed')
+        d.closed_on is null or d.closed_on > f.origin_on or not exists (
+            select from forecasts o
+            where (o.depot_id, o.origin_on, o.model_version)
+                  = (f.depot_id, f.origin_on, f.model_version) and o.basis <> 'closed'))
     left join lateral (
         select override_id, orders, reason, made_by, made_at,
                case when f.basis = 'closed' and point > 0 then null else orders end as number
@@ -46,14 +49,15 @@ PLANNED_PARTS = f"""
     select planned.*, coalesce(city_p50 / nullif(sum_p50, 0), 1) * model_p50 as model_part,
            case when planned.point = model_point
                 then coalesce(city_p50 / nullif(sum_p50, 0), 1) * model_p50
-                else planned.point end as part
+                else planned.point end as part,
+           sum(coalesce(city_p50 / nullif(sum_p50, 0), 1) * model_p50)
+               over (partition by planned.target_on) as fleet_p50
     from (
         select planned.*,
                case when is_whole then t.p10 else sum_p10 end as city_p10,
                case when is_whole then t.p50 else sum_p50 end as city_p50,
                case when is_whole then t.p90 else sum_p90 end as city_p90,
                case when all_open = w.depots then w.p10 else all_p10 end as fleet_p10,
-               case when all_open = w.depots then w.p50 else all_p50 end as fleet_p50,
                case when all_open = w.depots then w.p90 else all_p90 end as fleet_p90
         from (
             select planned.*, d.city as city_now,
@@ -65,7 +69,6 @@ PLANNED_PARTS = f"""
                    sum(model_p90) over of_city as sum_p90,
                    count(*) filter (where basis <> 'closed') over of_all as all_open,
                    sum(model_p10) over of_all as all_p10,
-                   sum(model_p50) over of_all as all_p50,
                    sum(model_p90) over of_all as all_p90
             from ({PLANNED_FORECASTS}) planned join depots d using (depot_id)
             window of_city as (partition by planned.target_on, d.city),

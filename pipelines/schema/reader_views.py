@@ -90,7 +90,10 @@ def _of_shown_forecast(statement: str) -> str:
     return statement
 
 
-DEPOT = {"depot_id": "the depot", "city": "its city; empty where no file has named it"}
+DEPOT = {
+    "depot_id": "the depot",
+    "city": "its city; `Unassigned` where no file has named it",
+}
 ORIGIN = {
     "origin_on": "origin: the last day whose orders the forecast has seen",
     "target_on": "the day that is forecast, the depot's local service day",

@@ -8,7 +8,12 @@ import sqlalchemy as sa
 FORECAST_STATES = """
 select distinct on (p.origin_on) p.origin_on, p.model_version,
        -- With the time: after a restore, numbers are given again.
-       concat_ws(' ', p.publication_id, extract(epoch from p.published_at)) as state
+       concat_ws(' ', p.publication_id, extract(epoch from p.published_at),
+                 -- A backfill may replace any but a live forecast.
+                 case when not p.is_live then (
+                     select extract(epoch from max(f.made_at)) from forecasts f
+                     where (f.origin_on, f.model_version) = (p.origin_on, p.model_version))
+                 end) as state
 from publications p
 where exists (
     select from forecasts f

@@ -179,3 +179,27 @@ def test_a_file_that_is_no_model_is_refused(tmp_path):
 def test_the_package_has_nothing_else_of_that_kind():
     with pytest.raises(AttributeError, match="no attribute 'train'"):
         forecaster.train  # noqa: B018
+
+
+@pytest.mark.parametrize("weekdays", ["sat,sun", [6, 7]])
+def test_closed_weekdays_of_the_command_are_closed(model, weekdays):
+    orders = orders_of()
+    ids = sorted(orders["depot_id"].unique())
+    depots = pd.DataFrame({"depot_id": ids, "closed_weekdays": [weekdays] * len(ids)})
+    made = forecast(load(model), orders, depots=depots)
+    closed = made.loc[made["basis"] == "closed", "target_on"]
+    assert set(closed.dt.day_name()) == {"Saturday", "Sunday"}
+
+
+@pytest.mark.parametrize("column", ["depot_id", "date"])
+def test_a_row_without_depot_or_date_is_refused(model, column):
+    orders = orders_of().astype({column: object})
+    orders.loc[orders.index[3], column] = None
+    with pytest.raises(BadInputError, match="1 rows without a depot_id or a date"):
+        forecast(load(model), orders)
+
+
+def test_no_events_are_none(model):
+    events = pd.DataFrame({"kind": [], "starts_on": [], "ends_on": []})
+    made = forecast(load(model), orders_of(), events)
+    pd.testing.assert_frame_equal(made, forecast(load(model), orders_of()))

@@ -1,6 +1,6 @@
 """The four views keep their promise, for a user who is only a member of harbor_reader."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -12,6 +12,7 @@ from pipelines.schema import metadata
 from pipelines.schema.reader_views import READER_VIEWS
 from pipelines.store.accuracy import Period
 from tests.pages import ROOT
+from tests.pipelines import in_process
 from tests.pipelines.make import (
     DAYS,
     LAST,
@@ -22,6 +23,7 @@ from tests.pipelines.make import (
     forecast_from,
     live_scores,
     midnight_after,
+    scalar,
     score_known_days,
 )
 
@@ -201,3 +203,20 @@ def test_the_demand_tells_closed_and_unknown_days_from_zero(fleet, reader):
         row | {"orders": None} if row["service_on"] == gap else row for row in before
     ]
     assert rows_of(reader, days) == without
+
+
+def test_the_city_of_a_depot_that_no_file_has_named_is_as_documented(
+    clean_engine, database_url, tmp_path
+):
+    file = tmp_path / "orders.csv"
+    file.write_text("order_id,depot_id,ordered_at\no1,A,2026-03-01T10:00:00\n")
+    places = {"HARBOR_DATABASE_URL": database_url, "HARBOR_HOME": str(tmp_path)}
+    assert in_process.harbor("ingest", str(file), **places).returncode == 0
+    counting.rebuild(clean_engine, datetime.now(UTC))
+    documented = scalar(
+        clean_engine,
+        "select col_description('daily_demand'::regclass, attnum) from pg_attribute "
+        "where attrelid = 'daily_demand'::regclass and attname = 'city'",
+    )
+    city = scalar(clean_engine, "select city from daily_demand")
+    assert (city or "empty") in documented

@@ -153,3 +153,20 @@ def test_depots_far_from_what_was_to_come_are_told_worst_first():
         depots(by_hour=[[10] * 24, [1] * 24, [40] * 24], until_hour=12.0)
     )
     assert list(depots_off(so_far)["depot_id"]) == ["c", "b"]
+
+
+def test_a_city_that_lacks_one_depot_of_many_is_not_whole():
+    n_depots = 1500
+    many = pd.concat(
+        [depots(city="X", until_hour=12.0)[:1]] * n_depots, ignore_index=True
+    )
+    total = {"p10": 0.9, "p50": 1.0, "p90": 1.1}
+    many = many.assign(
+        **{
+            f"{of}_{name}": 240.0 * n_depots * part
+            for of in ("city", "fleet")
+            for name, part in total.items()
+        }
+    )
+    assert running_cities(many)["is_whole"].tolist() == [True]
+    assert running_cities(many[1:])["is_whole"].tolist() == [False]

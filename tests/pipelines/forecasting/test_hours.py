@@ -7,15 +7,18 @@ from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
 
+from forecaster.hours import today
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel, shared_panels
 from pipelines.forecasting import hours
 from pipelines.runs.ledger import recorded
 from pipelines.schema import depots, event_versions
+from pipelines.schema.planned_orders import PLANNED_PARTS
 from pipelines.store import order_counts, publications
 from tests.pipelines.make import (
     DAYS,
@@ -310,3 +313,34 @@ def test_printed_hours_are_the_published_ones(clean_engine, tmp_path, harbor):
     np.testing.assert_allclose(
         [row["point"] for row in printed], [row["point"] for row in stored], atol=0.01
     )
+
+
+def test_the_fleet_is_whole_once_a_closed_depot_sends_nothing(clean_engine, tmp_path):
+    count_fleet(clean_engine, n_depots=4)
+    query(
+        clean_engine, "update depots set city = 'Gent' where depot_id in ('A2', 'A3')"
+    )
+    add_champion(clean_engine, LAST, tmp_path)
+    version = forecast_from(clean_engine, tmp_path, LAST, NOW, AMSTERDAM)
+    # As a model whose totals lie 3 % above the sums of its depots' medians.
+    query(clean_engine, "update forecast_totals set p50 = p50 * 1.03, p90 = p90 * 1.1")
+    parts = f"""
+        select f.*, d.city from ({PLANNED_PARTS}) f join depots d using (depot_id)
+        where target_on = origin_on + 1
+    """
+
+    def cities():
+        rows = query(clean_engine, parts, origin=LAST, model=version)
+        frame = pd.DataFrame([row._mapping for row in rows])
+        hours_k = {"by_hour": np.full(24, 4.0), "share": np.full(24, 1 / 24)}
+        each = {name: [value] * len(frame) for name, value in hours_k.items()}
+        now = frame.assign(until_hour=12.0, city_concentration=50.0, **each)
+        return today.running_cities(now)["city"].tolist()
+
+    assert cities() == ["", "Delft", "Gent"]
+    query(
+        clean_engine,
+        "update depots set closed_on = :day where depot_id = 'A0'",
+        day=LAST,
+    )
+    assert cities() == ["", "Delft", "Gent"]
