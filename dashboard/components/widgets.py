@@ -176,7 +176,8 @@ def choose_pill(label: str, name: str, options: Sequence[str], drops: str = "") 
     default = options[0]
     requested = st.query_params.get(name, default)
     known = {option.casefold(): option for option in options}
-    chosen = known.get(requested.casefold(), default)
+    known |= {option: option for option in options}  # cities may differ in case alone
+    chosen = known.get(requested, known.get(requested.casefold(), default))
     st.session_state[name] = chosen
 
     st.pills(

@@ -120,7 +120,7 @@ def newest_change(planner: str, city: str, freshness: Freshness) -> pd.DataFrame
         NEWEST_CHANGE,
         numbers=["undoes"],
         days=["target_on"],
-        planner=planner.strip(),
+        planner=planner.strip(" "),
         city=city,
         origin=freshness.origin,
         row_limit=None,

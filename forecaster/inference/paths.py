@@ -135,11 +135,12 @@ def orders_at(
     The distribution is normal with a separate width on either side, which gives it the
     forecast's three quantiles. The arrays are broadcast.
     """
-    median = np.log1p(forecasts.p50).astype(z.dtype)
-    above, below = np.log1p(forecasts.p90) - median, median - np.log1p(forecasts.p10)
-    side = np.where(z > 0, above, below).astype(z.dtype)
-    log = median + z * side / z.dtype.type(NORMAL_HIGH)
-    return np.asarray(np.maximum(np.expm1(log), 0.0))
+    p10, median, p90 = (np.log1p(each) for each in forecasts)
+    side = np.where(z > 0, p90 - median, median - p10).astype(z.dtype)
+    log = median.astype(z.dtype) + z * side / z.dtype.type(NORMAL_HIGH)
+    orders = np.maximum(np.expm1(log), 0.0)
+    # Without width the number is certain: rounded up or down, it would need another van.
+    return np.where(side == 0, forecasts.p50.astype(z.dtype), orders)
 
 
 def _common_share(

@@ -166,7 +166,9 @@ def _orders_per_van(week: pd.DataFrame, busy_orders: float | None) -> float:
     vans = total_vans(week)
     if not vans or not busy_orders:
         return DEFAULT_CAPACITY
-    quantiles = (week[name].to_numpy(float) for name in ("p10", "p50", "p90"))
+    # The model's own: a planner's number for one depot would change the need of every day.
+    names = ("model_p10", "model_p50", "model_p90")
+    quantiles = (week[name].to_numpy(float) for name in names)
     p10_r, p50_r, p90_r = quantiles
     margin_r = quantile_orders(p10_r, p50_r, p90_r, DEFAULT_LEVEL)
     is_open_r = p50_r > 0

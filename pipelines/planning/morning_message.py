@@ -180,11 +180,17 @@ def _changes(week: pd.DataFrame) -> dict[str, dict[Hashable, float]]:
 def last_day_sentence(
     scored: pd.DataFrame, city: str, last_on: date, today: date
 ) -> str:
-    """'Yesterday 3 % too low.', over depots with an actual and a forecast; '' without orders."""
-    known = scored[scored["city"] == city].dropna(subset=["actual", "point"])
+    """'Yesterday 3 % too low.', over depots with an actual and a forecast; '' without orders.
+
+    'Yesterday 40 % too low at 1 of 3 depots.' while others that were expected are not counted.
+    """
+    own = scored[scored["city"] == city]
+    known = own.dropna(subset=["actual", "point"])
     actual, forecast = known["actual"].sum(), known["part"].sum()
     if not actual:
         return ""
+    n_expected = int((own["is_expected"] | own.index.isin(known.index)).sum())
+    of = f" at {len(known):,} of {words.count(n_expected, 'depot')}"
     is_yesterday = last_on == today - timedelta(days=1)
     name = "Yesterday" if is_yesterday else words.day(last_on)
-    return f"{name} {words.miss(forecast, actual)}."
+    return f"{name} {words.miss(forecast, actual)}{of * (len(known) < n_expected)}."

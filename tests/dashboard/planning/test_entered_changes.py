@@ -130,3 +130,9 @@ def test_the_preview_has_orders_need_and_shortage_before_and_after():
     assert (row["orders_before"], row["orders_after"]) == (100, 220)
     assert (row["need_before"], row["need_after"]) == (3, 6)
     assert (row["short_before"], row["short_after"]) == (0, 2)
+
+
+def test_a_percentage_of_several_depots_holds_for_their_sum():
+    cells = [Cell(f"D{n}", date(2025, 11, 21), 4.4, 4.4) for n in range(24)]
+    changes = entered_changes.changes(cells, entered_changes.parse("+10 %"))
+    assert sum(each.orders for each in changes) == pytest.approx(24 * 4.4 * 1.1, abs=1)

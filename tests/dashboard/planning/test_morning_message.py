@@ -224,3 +224,11 @@ def test_its_numbers_are_those_of_the_pages(seeded):
     assert morning_message(database.engine(), week_ahead, YESTERDAY, now) == []
     off = Settings(home=settings.home, message_days=0)
     assert morning_message(database.engine(), off, freshness.origin, now) == []
+
+
+def test_yesterday_of_some_depots_says_of_how_many():
+    counted = ("A", "Poplar", "London", 100.0, 60.0, 60.0, True)
+    others = [(name, name, "London", float("nan"), 500.0, 500.0, True) for name in "BC"]
+    scored = pd.DataFrame([counted, *others], columns=SCORED.columns)
+    (line,) = lines(week_of(), 4, scored=scored)
+    assert "Yesterday 40 % too low at 1 of 3 depots." in line

@@ -265,3 +265,8 @@ def test_another_user_may_not_add_overrides(clean_engine):
             sa.exc.ProgrammingError, match="permission denied for function"
         ):
             connection.execute(sa.text("select add_overrides('[]', 'a', 'b')"))
+
+
+def test_a_name_with_a_wide_space_may_undo(seeded, tomorrow):
+    change(100.0, day=tomorrow, by="田中\u3000")
+    assert not queries.newest_change("田中\u3000", "London", queries.freshness()).empty

@@ -1,17 +1,20 @@
 """The plan: over literal forecasts, and of the seeded fleet."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
+import sqlalchemy as sa
 
 from dashboard import queries
-from dashboard.planning import van_plan
-from dashboard.planning.van_plan import POOL, Transfer
+from dashboard.planning import entered_changes, overrides, van_plan
+from dashboard.planning.van_plan import POOL, Transfer, with_changes
 from forecaster.inference import paths
 from forecaster.inference.totals import QuantileForecasts
-from pipelines.planning.city_settings import CitySettings, VanDecision
+from pipelines import schema
+from pipelines.planning.city_settings import CitySettings, VanDecision, estimate
 from pipelines.planning.van_plan import LIKELY, make_plan
 from tests.dashboard.no_override import as_forecast
 from tests.dashboard.planning.changing import change
@@ -453,3 +456,58 @@ def test_a_planners_number_is_in_the_shortage(freshness, tomorrow):
     assert after["needed"] > before["needed"]
     assert after["short"] > 0
     assert after["delivery_probability"] < 0.01
+
+
+def test_estimated_orders_per_van_do_not_depend_on_planners_numbers():
+    """Or a planner who sets one depot would change the need of every day, unlike the preview."""
+    rows = [
+        (depot, name, day, 200.0, "model")
+        for depot, name in (("A", "Poplar"), ("B", "Wapping"))
+        for day in DAYS[:2]
+    ]
+    week = fleet(*rows, vans=5.0)
+    is_wide = week["depot_id"] == "B"
+    for name in ("p90", "model_p90"):
+        week[name] = week[name].mask(is_wide, 320.0)
+    busy = pd.DataFrame({"city": ["London"], "orders": [400.0]})
+    before = estimate(week, busy)["London"].orders_per_van
+    shut = with_changes(week, {("A", day): 0.0 for day in DAYS})
+    assert estimate(shut, busy)["London"].orders_per_van == before
+
+
+@pytest.mark.parametrize("orders", [100.0, 150.0, 500.0])
+def test_a_number_on_a_closed_day_needs_the_vans_that_it_fills(orders):
+    """A planner's number on a day that the model takes to be closed has no band."""
+    set_day = {"p10": orders, "p50": orders, "p90": orders, "is_set": True}
+    of_model = {"model_point": 0.0, "model_part": 0.0}
+    week = fleet(("A", "Poplar", DAYS[0], orders, "closed")).assign(
+        **set_day, **of_model
+    )
+    plan = plan_of(week, 100, level=0.9)
+    assert plan.depots["needed"].tolist() == [orders / 50]
+    assert plan.cities["needed"].tolist() == [orders / 50]
+    exact = plan_of(week, int(orders // 50), level=0.9).cities
+    assert exact["short"].tolist() == [0]
+    assert exact["delivery_probability"].tolist() == [1.0]
+    assert exact["undelivered"].tolist() == [0]
+
+
+@pytest.mark.db
+def test_a_preview_holds_where_vans_are_estimated(seeded, write):
+    forecasts = schema.forecasts.c
+    is_wide = forecasts.depot_id.in_(["RTM-03", "RTM-02"]) & (forecasts.p50 > 0)
+    is_shown = forecasts.origin_on == seeded.through
+    wide = sa.update(schema.forecasts).where(is_wide & is_shown)
+    write(wide.values(p90=forecasts.p50 * 1.6))
+    freshness = queries.freshness()
+    week = van_plan.city_plan("Rotterdam", freshness).depots
+    cells = entered_changes.cells(week[week["depot_id"] == "RTM-03"])
+    changes = entered_changes.changes(cells, entered_changes.parse("0"))
+    plan = partial(van_plan.plan_of, freshness=freshness)
+    orders = entered_changes.new_orders(changes)
+    preview = entered_changes.preview(week, orders, plan).set_index("target_on")
+    overrides.add(changes, "why", "Ann")
+    after = van_plan.city_plan("Rotterdam", queries.freshness()).cities.set_index(
+        "target_on"
+    )
+    assert preview["need_after"].tolist() == after["needed"].loc[preview.index].tolist()

@@ -981,3 +981,10 @@ def test_an_address_that_cannot_be_changed_is_explained(
     app = open_page("plan", city="London", **keys)
     assert_no_traceback(app)
     assert expected in app.info[0].value
+
+
+def test_cities_that_differ_in_case_have_their_own_plans(seeded, open_page, write):
+    is_third = schema.depots.c.depot_id == "LON-03"
+    write(sa.update(schema.depots).where(is_third).values(city="london"))
+    for city in ("London", "london"):
+        assert open_page("plan", city=city).pills(key="city").value == city

@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from pipelines.schema import orders
-from pipelines.store import order_counts
+from pipelines.store import order_counts, withdrawal
 from pipelines.store.demand import recount
 from tests.pipelines import make
 from tests.pipelines.ingest.ingesting import load_one, write
@@ -372,3 +372,108 @@ def test_a_running_day_is_not_counted_as_partial(connection):
     assert recount(connection, running, now).partial == 1, "that of LAST"
     now += timedelta(days=1)
     assert recount(connection, now.date(), now).partial == 2
+
+
+EARLY_HOURS = (3, *range(5, 24))
+DAY = timedelta(days=1)
+
+
+def add_fleet_with_a_late_file(connection):
+    """The file of the night to LAST comes a day late; A's order at 3 is all that LAST has."""
+    for depot in "AB":
+        add_depot(connection, depot)
+    add_nights(connection, "AB", LAST - DAY, hours=EARLY_HOURS)
+    now = at(LAST, NIGHT) + timedelta(minutes=30)
+    recount(connection, LAST, now)
+    parts = [(depot, LAST - DAY, EARLY_HOURS[1:]) for depot in "AB"]
+    add_file(connection, at(LAST + DAY, NIGHT), *parts, ("A", LAST, EARLY_HOURS[:1]))
+
+
+def test_the_first_hours_at_the_end_of_a_late_file_are_no_count_of_their_day(
+    connection,
+):
+    add_fleet_with_a_late_file(connection)
+    for depot in "AB":
+        counts = counts_of(connection, depot)
+        assert counts[LAST - DAY] == len(EARLY_HOURS)
+        assert counts.get(LAST) is None
+    # The file of the next night comes, a day late as well.
+    rest = [(depot, LAST, EARLY_HOURS[1:]) for depot in "AB"]
+    add_file(connection, at(LAST + 2 * DAY, NIGHT), *rest)
+    now = at(LAST + 2 * DAY, NIGHT) + timedelta(minutes=30)
+    assert counts_of(connection, "A", now)[LAST] == len(EARLY_HOURS)
+    assert counts_of(connection, "B", now)[LAST] == len(EARLY_HOURS) - 1
+
+
+def test_nor_once_the_file_after_it_is_lost(connection):
+    add_fleet_with_a_late_file(connection)
+    # The file of the night to LAST + 1 never comes, the next one does.
+    parts = [(depot, LAST + DAY, EARLY_HOURS[1:]) for depot in "AB"]
+    parts += [(depot, LAST + 2 * DAY, EARLY_HOURS[:1]) for depot in "AB"]
+    add_file(connection, at(LAST + 2 * DAY, NIGHT), *parts)
+    for later in (2, 3, 9):
+        now = at(LAST + later * DAY, NIGHT) + timedelta(minutes=30)
+        for depot in "AB":
+            assert counts_of(connection, depot, now).get(LAST) is None
+
+
+def test_a_withdrawn_nightly_file_cuts_its_days_as_a_missing_one_does(connection):
+    for depot in "AB":
+        add_depot(connection, depot)
+    add_nights(connection, "AB", hours=EARLY_HOURS)
+    now = at(LAST, time(5))
+    recount(connection, LAST, now)
+    gone = LAST - timedelta(days=2)
+    # The night's file that has all of `gone` but its first order, and one of the next day.
+    file_id = connection.scalar(
+        sa.text("select max(last_file_id) from order_counts where service_on = :day"),
+        {"day": gone},
+    )
+    assert counts_of(connection, "A", now)[gone] == len(EARLY_HOURS)
+    withdrawal.remove_rows(
+        connection, "orders", ("order_id", "id_namespace"), [file_id]
+    )
+    for depot in "AB":
+        counts = counts_of(connection, depot, now + timedelta(minutes=5))
+        assert counts.get(gone) is None, "its first order alone is no count"
+        assert counts[gone - timedelta(days=1)] == len(EARLY_HOURS)
+
+
+def test_nor_is_it_0_where_another_depot_had_an_early_order(connection):
+    for depot in "AB":
+        add_depot(connection, depot)
+    add_nights(connection, "AB", hours=EARLY_HOURS)
+    now = at(LAST, time(5))
+    gone = LAST - timedelta(days=2)
+    connection.execute(
+        sa.text(
+            "delete from orders where depot_id = 'B' and ordered_local::date = :day "
+            "and ordered_local::time < '04:30'"
+        ),
+        {"day": gone},
+    )
+    counts_of(connection, "A", now)
+    file_id = connection.scalar(
+        sa.text("select max(last_file_id) from order_counts where service_on = :day"),
+        {"day": gone},
+    )
+    withdrawal.remove_rows(
+        connection, "orders", ("order_id", "id_namespace"), [file_id]
+    )
+    assert counts_of(connection, "B", now + timedelta(minutes=5)).get(gone) is None
+
+
+def test_a_day_that_ends_in_the_afternoon_is_whole_in_a_file_loaded_the_next_morning(
+    connection,
+):
+    """Christmas Eve: every depot closes at two, and the file comes at nine, as always."""
+    for depot in "AB":
+        add_depot(connection, depot)
+    for back in range(30, -1, -1):
+        day = LAST - timedelta(days=back)
+        parts = [
+            (depot, day, (*range(8, 15 if day == LAST else 22),)) for depot in "AB"
+        ]
+        add_file(connection, at(day + DAY, time(9)), *parts)
+    now = at(LAST + DAY, time(9, 30))
+    assert counts_of(connection, "A", now)[LAST] == 7

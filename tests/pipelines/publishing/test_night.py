@@ -146,6 +146,9 @@ class Mute(socketserver.StreamRequestHandler):
     """Answers with a line that is not HTTP."""
 
     def handle(self) -> None:
+        while self.rfile.readline().strip():  # or the client may find the pipe broken
+            pass
+        self.rfile.read(len(b"{}"))
         self.wfile.write(b"s3cret\r\n")
 
 
