@@ -75,7 +75,7 @@ class TaskConfig(Config):
     """
 
     horizon: int = bounded(1, MAX_HORIZON, 7)
-    context: int = bounded(MIN_CONTEXT, 1024, 56)
+    context: int = bounded(MIN_CONTEXT, 1024, 42)
 
 
 @dataclass(frozen=True)
