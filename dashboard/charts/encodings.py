@@ -28,8 +28,7 @@ HALF_A_YEAR = 182
 PERCENT = "format(100 * datum.value, '.0f') + ' %'"
 TWO_LINES = "[slice(datum.label, 0, 3), replace(slice(datum.label, 4), /( \\d{4})?( · .*)?$/, '')]"
 """Label expression: 'Fri 21 Nov 2025 · Black Friday' as 'Fri' and '21 Nov', on two lines."""
-WORDS = "split(datum.label, ' ')"
-"""Label expression: one word per line."""
+WORDS = "split(datum.label, ' ')"  # label expression: one word per line
 TITLES = {
     "day": "Day",
     "actual_text": "Actual",

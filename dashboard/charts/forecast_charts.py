@@ -29,8 +29,7 @@ from forecaster.inference.explain import LEVEL
 # `alt.layer` is typed as possibly a FacetChart; no chart here has facets.
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart
 HEIGHT = 280
-MIN_DAYS_OF_MEAN = 4
-"""Minimum scored days for a seven-day mean."""
+MIN_DAYS_OF_MEAN = 4  # minimum scored days for a seven-day mean
 MAPES = {FORECAST: "forecast_mape", NAIVE: "naive_mape"}
 """Tooltip column of each forecaster's MAPE."""
 PAST_AND_AHEAD = [ACTUAL, FORECAST]

@@ -32,8 +32,7 @@ INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 OWN_SCRIPTS = (
     planner_name.SCRIPT, page_head.SCRIPT, page_head.FOCUS, plan_forms.KEYBOARD, widgets.MISSING_ENTRY,
 )  # fmt: skip
-POLICY_VIOLATION = 1008
-"""Close code of a refused web socket."""
+POLICY_VIOLATION = 1008  # close code of a refused web socket
 STATIC = Path(get_static_dir())
 STATIC_FILES = {
     f"/{path.relative_to(STATIC).as_posix()}": path

@@ -265,9 +265,8 @@ def past_occasions(days: pd.DataFrame) -> pd.DataFrame:
     '≥ 7,900': orders of a day on which some depots' data is missing.
     """
     special = past_orders(days).query(f"`{OCCASION}` != ''")[::-1]
-    is_next = special["Day"].diff().eq(formatting.A_DAY) & special[OCCASION].eq(
-        special[OCCASION].shift()
-    )
+    is_same = special[OCCASION].eq(special[OCCASION].shift())
+    is_next = special["Day"].diff().eq(formatting.A_DAY) & is_same
     runs = special.groupby((~is_next).cumsum().rename("run"))
     ends = zip(runs["Day"].first(), runs["Day"].last(), strict=True)
     newest_on = days.loc[days["actual"].notna(), "day_on"].max()

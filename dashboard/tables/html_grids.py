@@ -259,11 +259,11 @@ def _last_year(depots: pd.DataFrame, days: Days, names: DayNames) -> list[str]:
 
 
 def _sum(total: float) -> str:
-    """A sum, abbreviated on phones if long: seven days must fit."""
+    """A sum, abbreviated on phones if long ('371k', '3.74M'): seven days must fit."""
     whole = formatting.orders(total)
     if len(whole) <= len("99,999"):
         return whole
-    short = formatting.abbreviate(total)
+    short = f"{total / 1000:.0f}k" if total < 999_500 else f"{total / 1_000_000:.3g}M"
     return f'<span class="desk">{whole}</span><span class="phone">{short}</span>'
 
 

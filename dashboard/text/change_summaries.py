@@ -11,8 +11,7 @@ from dashboard.planning.overrides import Cell, Change
 from dashboard.text import formatting, plan_summaries
 from pipelines.planning.city_settings import CitySettings
 
-MAX_DAYS = 5
-"""Most days that a message names."""
+MAX_DAYS = 5  # most days that a message names
 
 
 def now_sentence(chosen: pd.DataFrame) -> str:

@@ -45,11 +45,6 @@ NAIVE_IN_REASON = re.compile(r"(beats?|as|than|% of) the seasonal naive")
 MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$:])")
 
 
-def abbreviate(value: float) -> str:
-    """Abbreviated orders: '371k', '3.74M'."""
-    return f"{value / 1000:.0f}k" if value < 999_500 else f"{value / 1_000_000:.3g}M"
-
-
 def coming_day(value: date, today: date) -> str:
     """'Today, Fri 27 Nov', 'Tomorrow, Sat 28 Nov', or 'Mon 30 Nov'."""
     days = (pd.Timestamp(value) - pd.Timestamp(today)).days

@@ -7,8 +7,7 @@ from dashboard.components import banner, widgets
 from dashboard.tables import display_tables, html_grids
 from dashboard.text import formatting, run_descriptions
 
-TIMES = ("Started", "Duration")
-"""Columns of runs hidden on phones."""
+TIMES = ("Started", "Duration")  # columns of runs hidden on phones
 
 freshness = queries.freshness()
 zone = queries.zone()

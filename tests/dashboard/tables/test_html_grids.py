@@ -361,3 +361,10 @@ def test_a_phones_list_of_depots_has_vans_short_by_day_below_the_names():
     assert shades == [
         ("s4", "2"), ("s6", "3"), ("s2", "1"), ("s10", "7"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("total", "short"), [(999_499, "999k"), (999_500, "1M"), (3_736_694, "3.74M")]
+)
+def test_long_sums_are_short_on_phones(total, short):
+    assert f">{short}<" in html_grids._sum(total)
