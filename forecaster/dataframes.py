@@ -218,8 +218,8 @@ def _events(events: pd.DataFrame | None) -> pd.DataFrame:
     depot_id = events["depot_id"]
     return events.assign(
         depot_id=depot_id.convert_dtypes().astype(str).where(depot_id.notna(), None),
-        # As text: the column of a frame without rows may be of numbers.
-        kind=events["kind"].astype(str).str.lower(),
+        # The column of a frame without rows may be of numbers.
+        kind=events["kind"].astype(object).str.lower(),
     )
 
 

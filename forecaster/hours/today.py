@@ -88,10 +88,9 @@ def running_cities(depots: pd.DataFrame) -> pd.DataFrame:
     Returns:
       `CITY_COLUMNS`: city (FLEET for all, if every open depot has orders of the same day),
       target_on, until_hour (of the feed that is furthest behind, local time), depots (number
-      whose source has orders of the day), is_whole (whether these have all of the model's
-      total, but for 0.1 %), orders_so_far,
-      usual_share (of a day's orders by then), forecast (planned at these depots), estimate, and
-      the estimate's 80 % band p10 and p90.
+      whose source has orders of the day), is_whole (whether no other depot has more than half
+      an order of the model's total), orders_so_far, usual_share (of a day's orders by then),
+      forecast (planned at these depots), estimate, and the estimate's 80 % band p10 and p90.
     """
     if depots.empty:
         return pd.DataFrame(columns=list(CITY_COLUMNS))
@@ -137,8 +136,8 @@ def _summed(depots: pd.DataFrame, total: str) -> pd.DataFrame:
         covered=("model_part", "sum"),
         **quantiles,
     )
-    # No depot is missing if the model's parts add up to the median of the total. Half an order
-    # may be missing, of depots that have nearly none: one of many depots is a small share, too.
+    # No depot is missing if the model's parts add up to the median of the total. The tolerance is
+    # at most half an order, because one of many depots has a small share.
     missing = (cities["p50"] - cities["covered"]).abs()
     is_whole = missing <= np.minimum(1e-3 * cities["p50"], 0.5)
     return cities.assign(is_whole=is_whole)[cities["forecast"] > 0]

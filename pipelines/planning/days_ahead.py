@@ -129,10 +129,11 @@ def fleet_week(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
       city_p90 (80 % band of the model's total for the city), week_before (orders seven days
       earlier; NaN if not known, or closed on either day), year_before (orders 52 weeks earlier, if
       known), change (of the depot's planned orders against week_before, summed over its days; a
-      fraction), point_before (the previous forecast of the day, as published), before_on (its origin), revised
-      (change of the model's orders against point_before, summed over the days; a fraction, 0 below
-      half an order a day); for the day's newest override: override_id (NaN without one), is_set
-      (whether its number is planned), override_reason, made_by and made_at (None unless is_set),
+      fraction), point_before (the previous forecast of the day, as published), before_on (its
+      origin), revised (change of the model's orders against point_before, summed over the days; a
+      fraction, 0 below half an order a day); for the day's newest override: override_id (NaN
+      without one), is_set (whether its number is planned), override_reason, made_by and made_at
+      (None unless is_set),
       overruled_by (author of an override that a closure has replaced, else None).
     """
     return select(
