@@ -108,6 +108,7 @@ def _disk(settings: Settings) -> Finding:
 def _inbox(settings: Settings) -> Finding:
     make_inbox(settings)
     try:
+        next(settings.inbox.iterdir(), None)  # fails where it is no folder
         found = files_at_path(settings.inbox, settings.inbox / DONE)
         n_files = sum(isinstance(each, Source) for each in found)
     except OSError as error:

@@ -6,7 +6,6 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from pipelines.cli.console import show_table
-from pipelines.planning.words import count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +40,8 @@ def show_hours(table: "pa.Table") -> None:
 
 def _place(row: dict[Hashable, Any]) -> str:
     """Name of a row of `running_cities`; a city that lacks depots is marked as partial."""
+    from pipelines.planning.words import count
+
     name = row["city"] or "all depots"
     return name if row["is_whole"] else f"{name} (only {count(row['depots'], 'depot')})"
 

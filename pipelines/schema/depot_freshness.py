@@ -9,7 +9,7 @@ from pipelines.schema.closures import CLOSURES, is_closed
 WAITED_FOR_DAYS = 14
 """Days without a count after which a depot is silent: counts are no longer expected of it."""
 
-LAST_DAY = WAITED_FOR_DAYS - 1
+LAST_DAY, LAST_ACTIVE_DAY = WAITED_FOR_DAYS - 1, ACTIVE_DAYS - 1
 
 # A day is due once it has ended by this time: the last recount if counts reach the day, else now.
 WAITED_UNTIL = """
@@ -63,7 +63,7 @@ select coalesce(
         where service_on = :as_of and superseded_at is null and orders is not null)),
     (select max(day_on)
      from (select cast(:as_of as date) - n as day_on
-           from generate_series(0, {ACTIVE_DAYS - 1}) n) recent
+           from generate_series(0, {LAST_ACTIVE_DAY}) n) recent
      where exists (select from depots d
                    where not {is_closed("day_on")}
                      and exists (select from demand_versions v where v.depot_id = d.depot_id
