@@ -151,8 +151,8 @@ def _demand(orders: pd.DataFrame) -> pd.DataFrame:
     unnamed = demand[demand[["depot_id", "service_on"]].isna().any(axis=1)]
     if not unnamed.empty:
         raise BadInputError(
-            f"orders has {len(unnamed)} rows without a depot_id or a date. Complete them, or "
-            "leave them out."
+            f"orders lacks a depot_id or a date in {len(unnamed)} of {len(demand)} rows. "
+            "Complete these rows, or leave them out."
         )
     negative = demand[demand["orders"] < 0]
     if not negative.empty:

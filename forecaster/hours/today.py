@@ -86,7 +86,7 @@ def running_cities(depots: pd.DataFrame) -> pd.DataFrame:
         city_p90, fleet_p10, fleet_p50, fleet_p90.
 
     Returns:
-      `CITY_COLUMNS`: city (FLEET for all, if every open depot has orders of the same day),
+      `CITY_COLUMNS`: city (FLEET for all, if nearly every open depot has orders of the same day),
       target_on, until_hour (of the feed that is furthest behind, local time), depots (number
       whose source has orders of the day), is_whole (whether no other depot has more than half
       an order of the model's total), orders_so_far, usual_share (of a day's orders by then),
@@ -97,7 +97,9 @@ def running_cities(depots: pd.DataFrame) -> pd.DataFrame:
     so_far = depots_so_far(depots)
     cities = _summed(so_far, "city")
     fleet = _summed(so_far.assign(city=FLEET), "fleet")
-    if len(cities) > 1 and len(fleet) == 1 and fleet["is_whole"].all():
+    # Of a large fleet some depot is always dormant; `is_whole` says so.
+    is_nearly_whole = np.isclose(fleet["covered"], fleet["p50"], 1e-3).all()
+    if len(cities) > 1 and len(fleet) == 1 and is_nearly_whole:
         cities = pd.concat([fleet, cities])
     share_r = (cities["expected"] / cities["forecast"]).to_numpy(float)
     # Scales the model's band to the planner's numbers; without a band, the number is certain.

@@ -133,8 +133,8 @@ def _count_rows(connection: sa.Connection) -> dict[str, int]:
 def _remove_old(folder: Path, now: datetime, keep: int | None) -> list[str]:
     old = [] if keep is None else archive.complete_backups(folder, now)[:-keep]
     for path in old:
-        # Hidden first: a half-removed backup must not look complete; a later backup removes it.
+        # Hidden first, so that a half-removed backup does not look complete.
         leaving = path.rename(folder / f".{path.name}")
-        leaving.touch()  # or another backup would take it for what a killed one has left
+        leaving.touch()  # else another backup removes it at once, as a killed one's
         shutil.rmtree(leaving)
     return [path.name for path in old]

@@ -118,7 +118,7 @@ def current_samples(
     first_at = monitoring.first_night_at(connection)
     if first_at is None or night.starts_at < first_at:
         return
-    # A night without --origin forecasts from the newest day with orders, so none follows a closed day.
+    # Without --origin no night forecasts from a closed day, so an older forecast will do.
     since_on = max(
         late_depots.newest_open_day(connection, night.origin_on),
         # An older forecast is over on the day after.

@@ -68,6 +68,7 @@ select coalesce(
                    where not {is_closed("day_on")}
                      and exists (select from demand_versions v where v.depot_id = d.depot_id
                                  and v.superseded_at is null and v.orders is not null
-                                 and v.service_on > day_on - {ACTIVE_DAYS})))) as day_on
+                                 and v.service_on > day_on - {WAITED_FOR_DAYS})))) as day_on
 """
-"""The newest day of the four weeks up to `:as_of` on which some active depot was open."""
+"""`:as_of` if it has a count; else the newest day of the four weeks up to it on which a depot was
+open of which counts were expected. Null if there is none."""

@@ -27,9 +27,9 @@ PLANNED_FORECASTS = """
     from forecasts f
     join depots d on d.depot_id = f.depot_id and (
         d.closed_on is null or d.closed_on > f.origin_on or not exists (
-            select from forecasts o
-            where (o.depot_id, o.origin_on, o.model_version)
-                  = (f.depot_id, f.origin_on, f.model_version) and o.basis <> 'closed'))
+            select from forecasts own
+            where (own.depot_id, own.origin_on, own.model_version)
+                  = (f.depot_id, f.origin_on, f.model_version) and own.basis <> 'closed'))
     left join lateral (
         select override_id, orders, reason, made_by, made_at,
                case when f.basis = 'closed' and point > 0 then null else orders end as number

@@ -78,11 +78,7 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
     """The settings of an installation."""
 
     model_config = SettingsConfigDict(
-        env_prefix=PREFIX,
-        toml_file="harbor.toml",
-        frozen=True,
-        extra="ignore",
-        env_ignore_empty=True,
+        env_prefix=PREFIX, toml_file="harbor.toml", frozen=True, extra="ignore"
     )
 
     home: Path = Field(
@@ -171,11 +167,12 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
         toml_secrets = read_secret_files(settings_cls, toml.toml_data)
         return (
             init_settings,
-            env_settings,
+            # Above the environment, where the same secret is absent or empty.
             InitSettingsSource(settings_cls, env_secrets),
+            env_settings,
             file_secret_settings,
-            toml,
             InitSettingsSource(settings_cls, toml_secrets),
+            toml,
         )
 
     @classmethod

@@ -59,5 +59,5 @@ def oldest_day(connection: sa.Connection, day: date) -> date:
 
 
 def newest_open_day(connection: sa.Connection, day: date) -> date:
-    """The newest day of the four weeks up to `day` on which some active depot was open; else `day`."""
+    """The newest day up to `day` on which a depot was open: see `NEWEST_OPEN_DAY`. Else `day`."""
     return connection.scalar(sa.text(NEWEST_OPEN_DAY), {"as_of": day}) or day

@@ -18,9 +18,10 @@ was over and the depot's next file, if the next file was loaded at least a day a
 no other file continued a day that the earlier file began, at any depot. The first day is cut,
 whatever has come since, if `MIN_CUT_ORDERS` orders usually come after the time of its file; the
 next day is cut if as many usually come before its first order. The day is then cut for the file's
-other depots, too, whose orders may be too few to show it. A file that ends in the morning of a
-day and is loaded after it, `LATE_HOURS` or more after its last order, has come late and cuts that
-day by the same rule. A counted day is checked again only if its orders have changed.
+other depots, too, whose orders may be too few to show it. A late file cuts its last day by the
+same rule: it begins on an earlier day, its last order is of that day's morning, and it was loaded
+after that day and at least `LATE_HOURS` after that order. A counted day is checked again only if
+its number of orders has changed.
 
 Only the orders of other depots show that a depot's hours are empty rather than missing. So if
 files are usually loaded within their day, for example hourly, the last rule uses the latest file
@@ -42,7 +43,7 @@ USUAL_SHARE = 0.9
 FEED_DAYS = 7
 """Number of days before a day whose files belong to the day's feed."""
 LATE_HOURS = 18
-"""Minimum time from the last order of a file to its load, if it came late and ends within a day."""
+"""Minimum time from a late file's last order to its load."""
 GAP_HOURS = 36
 """Minimum time between the loads of two files of a depot, if a daily file between is missing."""
 MAX_GAP_DAYS = 7
@@ -94,23 +95,28 @@ cross join lateral (
 ) day
 where coalesce(u.loaded_at <= day.usual_end, true)
 """
-# Days with orders, but without a count of all of them, if their files come every night.
+# Days whose orders are not counted, or were counted with another number; only of live files.
 UNCOUNTED = f"""
 with without_version as (
     -- Takes a third of the time of an anti-join, for which the planner expects too few rows.
     select depot_id, service_on, orders from order_counts where service_on >= :frozen
     except
-    select depot_id, service_on, orders from demand_versions
-    where superseded_at is null and orders is not null
-), uncounted as (
-    select depot_id, service_on
-    from without_version join order_counts c using (depot_id, service_on)
-    join files f using (file_id)
-    where service_on >= (f.loaded_at at time zone 'UTC')::date - {MAX_LIVE_DAYS}
+    (select depot_id, service_on, orders from demand_versions
+     where superseded_at is null and orders is not null
+     union all
+     -- A daily count takes precedence: the day's orders do not change it.
+     select c.depot_id, c.service_on, c.orders
+     from order_counts c join daily_counts n using (depot_id, service_on)
+     where n.orders is not null)
 )
+select depot_id, service_on
+from without_version join order_counts c using (depot_id, service_on)
+join files f using (file_id)
+where service_on >= (f.loaded_at at time zone 'UTC')::date - {MAX_LIVE_DAYS}
 """
 # Pairs of successive days with orders, between which a file is missing.
-GAPS = f"""{UNCOUNTED}, before as (
+GAPS = f"""
+with before as (
     select depot_id, service_on from uncounted
     union
     select u.depot_id, p.service_on
@@ -150,27 +156,31 @@ where f.loaded_at < (b.service_on + 1)::timestamp at time zone d.timezone
   and g.loaded_at > f.loaded_at + interval '{GAP_HOURS} hours' and k.file_id is null
 """
 
-# Days in whose morning a file ends that was loaded much later: it came late, and so may the next.
-LATE_ENDS = f"""{UNCOUNTED}, ending as (
+# Days of which a late file has only the first hours; the file with the rest may be late, too.
+LATE_ENDS = f"""
+with ending as (
     select u.depot_id, d.timezone, u.service_on, c.last_file_id
     from uncounted u
     join order_counts c using (depot_id, service_on)
     join depots d using (depot_id)
 ), ends as (
-    select file.file_id, d.timezone, max(o.service_on + o.last_time) as until
+    select file.file_id, d.timezone, max(o.service_on + o.last_time) as until,
+           min(o.service_on) as first_on
     from order_counts o
     join depots d using (depot_id)
     cross join lateral (values (o.file_id), (o.last_file_id)) as file (file_id)
-    where o.service_on >= (select min(service_on) from ending)
+    where o.service_on >= (select min(service_on) - 1 from ending)
       and file.file_id in (select last_file_id from ending)
     group by file.file_id, d.timezone
 )
 select e.depot_id, timezone, e.service_on, e.last_file_id,
-       extract(hour from until) as loaded_hour
+       extract(hour from until) as last_hour
 from ending e
 join files f on f.file_id = e.last_file_id
 join ends using (file_id, timezone)
 where until < e.service_on + time '12:00'
+  -- A file of whole days may end in a morning, too, if all depots close early.
+  and first_on < e.service_on
   and f.loaded_at >= (e.service_on + 1)::timestamp at time zone timezone
   and f.loaded_at > until at time zone timezone + interval '{LATE_HOURS} hours'
 """
@@ -195,7 +205,7 @@ with cut as (
     where {_usual_orders("g.service_on", "hour - 1 > g.loaded_hour")} >= {MIN_CUT_ORDERS}
     union
     select depot_id, timezone, service_on, last_file_id from late_ends g
-    where {_usual_orders("g.service_on", "hour - 1 > g.loaded_hour")} >= {MIN_CUT_ORDERS}
+    where {_usual_orders("g.service_on", "hour - 1 > g.last_hour")} >= {MIN_CUT_ORDERS}
     union
     select depot_id, timezone, next_on, next_file_id from gaps g
     where {_usual_orders("g.next_on", "hour - 1 < g.first_hour")} >= {MIN_CUT_ORDERS}
@@ -254,6 +264,7 @@ def find(connection: sa.Connection, now: datetime, frozen: date) -> None:
     for table, statement in (
         ("unfinished", UNFINISHED),
         ("unsettled", UNSETTLED),
+        ("uncounted", UNCOUNTED),
         ("gaps", GAPS),
         ("late_ends", LATE_ENDS),
         ("cut_days", CUT),

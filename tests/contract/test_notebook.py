@@ -195,7 +195,7 @@ def test_closed_weekdays_of_the_command_are_closed(model, weekdays):
 def test_a_row_without_depot_or_date_is_refused(model, column):
     orders = orders_of().astype({column: object})
     orders.loc[orders.index[3], column] = None
-    with pytest.raises(BadInputError, match="1 rows without a depot_id or a date"):
+    with pytest.raises(BadInputError, match="lacks a depot_id or a date in 1 of "):
         forecast(load(model), orders)
 
 

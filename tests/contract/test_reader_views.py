@@ -219,4 +219,5 @@ def test_the_city_of_a_depot_that_no_file_has_named_is_as_documented(
         "where attrelid = 'daily_demand'::regclass and attname = 'city'",
     )
     city = scalar(clean_engine, "select city from daily_demand")
-    assert (city or "empty") in documented
+    assert city == "Unassigned"
+    assert f"`{city}`" in documented

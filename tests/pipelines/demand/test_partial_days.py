@@ -405,7 +405,9 @@ def test_the_first_hours_at_the_end_of_a_late_file_are_no_count_of_their_day(
     assert counts_of(connection, "B", now)[LAST] == len(EARLY_HOURS) - 1
 
 
-def test_nor_once_the_file_after_it_is_lost(connection):
+def test_the_first_hours_of_a_late_file_are_no_count_once_the_next_file_is_lost(
+    connection,
+):
     add_fleet_with_a_late_file(connection)
     # The file of the night to LAST + 1 never comes, the next one does.
     parts = [(depot, LAST + DAY, EARLY_HOURS[1:]) for depot in "AB"]
@@ -439,7 +441,9 @@ def test_a_withdrawn_nightly_file_cuts_its_days_as_a_missing_one_does(connection
         assert counts[gone - timedelta(days=1)] == len(EARLY_HOURS)
 
 
-def test_nor_is_it_0_where_another_depot_had_an_early_order(connection):
+def test_a_day_whose_file_is_withdrawn_is_no_0_where_another_depot_was_early(
+    connection,
+):
     for depot in "AB":
         add_depot(connection, depot)
     add_nights(connection, "AB", hours=EARLY_HOURS)
@@ -463,17 +467,16 @@ def test_nor_is_it_0_where_another_depot_had_an_early_order(connection):
     assert counts_of(connection, "B", now + timedelta(minutes=5)).get(gone) is None
 
 
-def test_a_day_that_ends_in_the_afternoon_is_whole_in_a_file_loaded_the_next_morning(
-    connection,
+@pytest.mark.parametrize("end", [15, 12])
+def test_a_day_on_which_all_close_early_is_whole_in_a_file_loaded_the_next_morning(
+    connection, end
 ):
-    """Christmas Eve: every depot closes at two, and the file comes at nine, as always."""
+    """Christmas Eve: every depot closes at two, or at eleven; the file comes at nine, as always."""
     for depot in "AB":
         add_depot(connection, depot)
     for back in range(30, -1, -1):
         day = LAST - timedelta(days=back)
-        parts = [
-            (depot, day, (*range(8, 15 if day == LAST else 22),)) for depot in "AB"
-        ]
+        parts = [(depot, day, range(8, end if day == LAST else 22)) for depot in "AB"]
         add_file(connection, at(day + DAY, time(9)), *parts)
     now = at(LAST + DAY, time(9, 30))
-    assert counts_of(connection, "A", now)[LAST] == 7
+    assert counts_of(connection, "A", now)[LAST] == end - 8

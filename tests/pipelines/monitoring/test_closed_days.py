@@ -113,9 +113,10 @@ def test_a_feed_has_not_stopped_in_a_long_closure(closed_on_sundays, metric, day
     assert metric("data_lag_seconds", MONDAY + timedelta(days=days)) == 0
 
 
-def test_a_depot_that_was_given_up_is_not_open(closed_on_sundays, metric):
-    """Without a count for four weeks, and never marked as closed."""
-    given_up = {"depot_id": "C", "service_on": SATURDAY - timedelta(days=40)}
+@pytest.mark.parametrize("days", [20, 40])
+def test_a_depot_that_was_given_up_is_not_open(closed_on_sundays, metric, days):
+    """Without a count for weeks, and never marked as closed."""
+    given_up = {"depot_id": "C", "service_on": SATURDAY - timedelta(days=days)}
     with closed_on_sundays.begin() as connection:
         add_depot(connection, "C", timezone="UTC")
         counts = sa.insert(demand_versions)

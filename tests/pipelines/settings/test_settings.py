@@ -187,3 +187,8 @@ def test_a_password_of_its_own_joins_a_url_that_names_the_driver(monkeypatch):
     monkeypatch.setenv("HARBOR_DATABASE_URL", "postgresql+psycopg://harbor@db/x")
     url = Settings.load().database_url.get_secret_value()
     assert url == "postgresql+psycopg://harbor:pw@db/x"
+
+
+def test_an_empty_variable_empties_a_setting(monkeypatch):
+    monkeypatch.setenv("HARBOR_WATCH_DASHBOARD", "")
+    assert not Settings.load().watch_dashboard
