@@ -31,10 +31,13 @@ def trained(fleet, tmp_path, monkeypatch):
     settings = Settings(home=tmp_path)
     one_epoch = SimpleNamespace(epochs=1, steps=1)
 
+    def made(panel):
+        return replace(make_artefact(panel), data_watermark=watermark(panel))
+
     def invented(panel, *_, **__):
         before = panel.as_of(panel.origin - timedelta(days=14))
         return SimpleNamespace(
-            evaluation=make_artefact(before), production=make_artefact(panel),
+            evaluation=made(before), production=made(panel),
             evaluation_fit=one_epoch, production_fit=one_epoch, seconds=1.0,
         )  # fmt: skip
 
@@ -103,30 +106,9 @@ def test_a_training_is_not_resumed_where_an_event_has_become_known_earlier(tmp_p
     assert epochs[0] == 1
 
 
-def test_a_model_trained_again_for_a_new_event_keeps_its_evaluation(
-    clean_engine, tmp_path, monkeypatch
-):
-    count_fleet(clean_engine)
-    settings, one_epoch = Settings(home=tmp_path), SimpleNamespace(epochs=1, steps=1)
-
-    def made(panel):
-        return replace(make_artefact(panel), data_watermark=watermark(panel))
-
-    def invented(panel, *_, **__):
-        return SimpleNamespace(
-            evaluation=made(panel.as_of(panel.origin - timedelta(days=28))),
-            production=made(panel), evaluation_fit=one_epoch, production_fit=one_epoch,
-            seconds=1.0,
-        )  # fmt: skip
-
-    monkeypatch.setattr(train, "_fit", invented)
-
-    def trained():
-        with recorded(clean_engine, "train", LAST) as run:
-            panels = newest_panels(clean_engine)
-            return train.train(run, settings, LAST, Recipe(), lambda _: None, panels)
-
-    first, fair_on = trained(), LAST + timedelta(days=3)
+def test_a_model_trained_again_for_a_new_event_keeps_its_evaluation(fleet, trained):
+    settings, run = trained
+    first, fair_on = run(), LAST + timedelta(days=3)
     fair = {"event_id": "e", "version": 1, "kind": "fair", "starts_on": fair_on}
     fair |= {
         "ends_on": fair_on,
@@ -134,10 +116,10 @@ def test_a_model_trained_again_for_a_new_event_keeps_its_evaluation(
         "known_at": NOW,
         "withdrawn": False,
     }
-    with clean_engine.begin() as connection:
+    with fleet.begin() as connection:
         connection.execute(sa.insert(event_versions).values(fair))
-    again = trained()
+    again = run()
     assert again.version != first.version
-    with clean_engine.begin() as connection:
+    with fleet.begin() as connection:
         models.promote(connection, again.version, "better")
-    assert train._champion_evaluation(clean_engine, settings) is not None
+    assert train._champion_evaluation(fleet, settings) is not None
