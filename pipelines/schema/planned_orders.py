@@ -46,12 +46,9 @@ model_p10, model_p50, model_p90 and model_point are the model's numbers; the oth
 the day's newest override."""
 
 PLANNED_PARTS = f"""
-    select planned.*, coalesce(city_p50 / nullif(sum_p50, 0), 1) * model_p50 as model_part,
-           case when planned.point = model_point
-                then coalesce(city_p50 / nullif(sum_p50, 0), 1) * model_p50
-                else planned.point end as part,
-           sum(coalesce(city_p50 / nullif(sum_p50, 0), 1) * model_p50)
-               over (partition by planned.target_on) as fleet_p50
+    select planned.*, model_part,
+           case when planned.point = model_point then model_part else planned.point end as part,
+           sum(model_part) over (partition by planned.target_on) as fleet_p50
     from (
         select planned.*,
                case when is_whole then t.p10 else sum_p10 end as city_p10,
@@ -82,11 +79,14 @@ PLANNED_PARTS = f"""
            = ('', planned.origin_on, planned.target_on, planned.model_version)
         cross join lateral (select t.depots = n_open and has_none_new as is_whole) whole
     ) planned
+    cross join lateral (
+        select coalesce(city_p50 / nullif(sum_p50, 0), 1) * model_p50 as model_part
+    ) model
 """
 """`PLANNED_FORECASTS` with `part`, the depot's part of the planned total; `model_part`, its part of
 the model's total; and the quantiles of the model's totals of its city and of the fleet: city_p10,
-city_p50, city_p90, fleet_p10, fleet_p50, fleet_p90. Model parts add up to city_p50; a planner's
-number is added unscaled. Once a depot has left, joined or closed in a city, the city's quantiles
+city_p50, city_p90, fleet_p10, fleet_p50, fleet_p90. Model parts add up to city_p50, and over all
+cities to fleet_p50; a planner's number is added unscaled. Once a depot has left, joined or closed in a city, the city's quantiles
 are sums over its depots until the next forecast; so are the fleet's, once a depot has closed.
 
 Windows, not joins with sums: Postgres' statistics lack a new origin, so it would expect one row on
