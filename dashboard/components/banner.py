@@ -52,8 +52,8 @@ def _late_cities(freshness: Freshness, today: date) -> str:
         f"{formatting.escape_markdown(city)} ({n})" for city, n in freshness.late_cities
     ]
     return (
-        f"Forecast with missing data: no orders for {formatting.day(freshness.origin, today)} "
-        f"yet from some depots in {formatting.listed(cities, MAX_CITIES, 'cities')}. Their bands are "
+        f"Forecast with missing data: orders due by {formatting.day(freshness.origin, today)} had "
+        f"not come yet from some depots in {formatting.listed(cities, MAX_CITIES, 'cities')}. Their bands are "
         "wider."
     )
 

@@ -96,6 +96,8 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
         for name in ("point", "short", "undelivered")
     )
     depots = week.drop_duplicates("depot_id").set_index("depot_id")
+    # The first day may be over in a depot's zone.
+    on_first = week[week["target_on"].eq(orders.columns[0])].set_index("depot_id")
     last = queries.last_day(freshness).set_index("depot_id").reindex(depots.index)
     is_late = depots["is_silent"] | depots["is_late"]
     is_off = summaries.is_outside(last)
@@ -119,7 +121,9 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
         off_by: (last["point"] - last["actual"]).round().astype("Int64"),
         "status": depots.apply(html_grids.status, axis=1),
         "is_off": is_off,
-        "is_closed": depots.apply(html_grids.is_closed, axis=1),
+        "is_closed": on_first.apply(html_grids.is_closed, axis=1)
+        .reindex(depots.index)
+        .eq(True),
         "place": pd.Series(range(len(urgent)), urgent.index),
     }
     return table.join(vans.loc[:, vans.any()]).assign(**others)

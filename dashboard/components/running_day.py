@@ -111,6 +111,8 @@ def _lacking_vans(so_far: pd.DataFrame, planned: pd.DataFrame) -> list[str]:
 
 def _so_far(depot: Mapping[Hashable, Any]) -> str:
     orders, usual = (formatting.orders(depot[n]) for n in ("orders_so_far", "expected"))
+    if not depot["part"]:
+        return f"{orders} orders {_until(depot)}, none planned"
     outlook = "too early to tell" if pd.isna(depot["estimate"]) else _on_the_way(depot)
     return f"{orders} orders {_until(depot)}, {usual} expected; {outlook}"
 

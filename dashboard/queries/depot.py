@@ -16,7 +16,13 @@ from pipelines.planning.days_ahead import FORTNIGHT, TODAY, is_ahead, week_befor
 from pipelines.planning.tables import select
 from pipelines.schema.closures import is_closed
 from pipelines.schema.depot_freshness import DEPOT_FRESHNESS
-from pipelines.schema.fragments import CLOSURES, DAYS, SAME_SIDE_OF, SPECIAL_OF
+from pipelines.schema.fragments import (
+    CLOSURES,
+    DAYS,
+    DEPOT_NAMES,
+    SAME_SIDE_OF,
+    SPECIAL_OF,
+)
 from pipelines.schema.planned_orders import PLANNED_FORECASTS
 from pipelines.schema.signals import SIGNAL_COLUMNS
 
@@ -40,12 +46,12 @@ class DepotStatus:
     is_late: bool
 
 
-DEPOTS = """
-select depot_id, city, name,
-       name || ' · ' || city || case when name = depot_id then ''
-                                     else ' · ' || depot_id end as label
-from depots
-order by city, name, depot_id
+DEPOTS = f"""
+select d.depot_id, d.city, n.name,
+       d.name || ' · ' || d.city || case when d.name = d.depot_id then ''
+                                         else ' · ' || d.depot_id end as label
+from depots d join ({DEPOT_NAMES}) n using (depot_id)
+order by d.city, d.name, d.depot_id
 """
 
 

@@ -8,8 +8,9 @@ import streamlit as st
 
 from dashboard.queries.database import read
 from dashboard.queries.freshness import Freshness
+from pipelines.schema.closures import CLOSURES as ALL_CLOSURES
 from pipelines.schema.closures import is_closed
-from pipelines.schema.depot_freshness import WAITED_FOR_DAYS, WAITED_UNTIL
+from pipelines.schema.depot_freshness import LAST_DAY, WAITED_FOR_DAYS, WAITED_UNTIL
 from pipelines.schema.fragments import CLOSURES, COUNTS, DAYS, DEPOT_NAMES, FIRST_COUNT
 from pipelines.schema.ledger import RUN_STATE
 
@@ -19,7 +20,7 @@ MAX_RUNS, MAX_FILES, MAX_REASONS, MAX_DEPOTS = 14, 25, 50, 60
 
 # The newest nightly runs and the newest other runs, each with its steps.
 RUNS = f"""
-with nights as (
+with closures as ({ALL_CLOSURES}), nights as (
     select run_id from runs where parent_id is null and step = 'nightly'
     order by run_id desc limit :row_limit
 ), others as (
@@ -37,10 +38,24 @@ select runs.run_id, parent_id, step, origin_on, {RUN_STATE} as state, started_at
            cross join jsonb_each_text(made.metrics -> 'late_cities') as late (city, depots)
            left join (
                select d.city, count(*) as depots, max(counted_at) as last_at
-               from (select depot_id, min(recorded_at) as counted_at from demand_versions
-                     where service_on = runs.origin_on and orders is not null
-                     group by depot_id) first_count
-               join depots d using (depot_id)
+               from (select * from depots where not exists (
+                         select from demand_versions v
+                         where (v.depot_id, v.service_on) = (depots.depot_id, runs.origin_on)
+                           and v.orders is not null and v.recorded_at <= runs.finished_at)
+                    ) d
+               cross join lateral (
+                   -- The depot's newest day that was due, as in `depot_freshness`.
+                   select max(day_on) as due_on
+                   from (select runs.origin_on - n as day_on
+                         from generate_series(0, {LAST_DAY}) as n) recent
+                   where day_on < (runs.started_at at time zone d.timezone)::date
+                     and not {is_closed("day_on")}
+               ) due
+               cross join lateral (
+                   select min(recorded_at) as counted_at from demand_versions v
+                   where (v.depot_id, v.service_on) = (d.depot_id, due_on)
+                     and v.orders is not null
+               ) first_count
                where counted_at > runs.finished_at and exists (
                    select from demand_versions b
                    where b.depot_id = d.depot_id and b.orders is not null

@@ -131,7 +131,7 @@ def _summed(depots: pd.DataFrame, total: str) -> pd.DataFrame:
     quantiles = {name: (f"{total}_{name}", "first") for name in ("p10", "p50", "p90")}
     cities = depots.groupby(["city", "target_on"], as_index=False).agg(
         until_hour=("until_hour", "min"),
-        depots=("depot_id", "count"),
+        depots=("part", np.count_nonzero),
         orders_so_far=("orders_so_far", "sum"),
         expected=("expected", "sum"),
         forecast=("part", "sum"),

@@ -58,9 +58,9 @@ def impute_from_peers(
         )
     new_r, city_d = np.flatnonzero(own_d != MATURE), np.array(panel.cities)
     filled_rt = panel.demand_dt[new_r]
-    medians_of = cache(lambda peers: _Medians(panel.demand_dt[list(peers)]))
+    medians_of = cache(lambda rows: _Medians(panel.demand_dt[list(rows)]))
     for city in dict.fromkeys(city_d[new_r]):
-        peers_d = _peers(own_d, city_d == city)
+        peers_d = peers(own_d, city_d == city)
         medians = medians_of(tuple(np.flatnonzero(peers_d)))
         for row in np.flatnonzero(city_d[new_r] == city):
             # A depot is not its own peer.
@@ -69,7 +69,7 @@ def impute_from_peers(
     return filled_rt
 
 
-def _peers(
+def peers(
     own_d: Int[np.ndarray, " depot"], in_city_d: Bool[np.ndarray, " depot"]
 ) -> Bool[np.ndarray, " depot"]:
     """Mature depots of the city, else of the fleet, else depots with any observed day."""

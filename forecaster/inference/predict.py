@@ -29,6 +29,7 @@ from forecaster.data.scaling import SPREAD_DAYS
 from forecaster.data.signal_effects import WEEKDAY_MEDIAN_DAYS
 from forecaster.data.yearly_features import LONGEST_LAG
 from forecaster.errors import NoDataError
+from forecaster.inference import cold_start
 from forecaster.inference.artefact import Artefact
 from forecaster.inference.cold_start import MATURE, impute_from_peers, own_days
 from forecaster.inference.intervals import COLD_START_SPREAD
@@ -132,7 +133,7 @@ def _predict_pass(
             origin_on=origin,
             baseline_dh=raw.baseline_doh[:, position],
             correction_dh=raw.correction_doh[:, position],
-            spread_d=_of_new_depots(raw.spread_do[:, position], own_d),
+            spread_d=_of_new_depots(raw.spread_do[:, position], own_d, panel.cities),
             effect_sd_dh=effect_sd_dt[:, near_first : near_first + artefact.horizon],
             cold_start_d=own_d == 0,
             closed_dh=panel.closed_dt[:, first : first + artefact.horizon],
@@ -267,17 +268,24 @@ def _chunks(panel: Panel) -> Iterator[Panel]:
 
 
 def _of_new_depots(
-    spread_d: Float32[np.ndarray, " depot"], own_d: Int[np.ndarray, " depot"]
+    spread_d: Float32[np.ndarray, " depot"],
+    own_d: Int[np.ndarray, " depot"],
+    cities: Sequence[str],
 ) -> Float32[np.ndarray, " depot"]:
-    """Spreads; a new depot's is at least the mature depots' median, plus more the younger it is.
+    """Spreads; a new depot's is at least its mature peers' median, plus more the younger it is.
 
-    A new depot's history is a median of several depots, which has less spread than one depot.
+    Its history is a median of its peers, which has less spread than one depot.
     """
     is_mature_d = own_d == MATURE
     if is_mature_d.all():
         return spread_d
-    of_peers = np.median(spread_d[is_mature_d]) if is_mature_d.any() else 0.0
-    new_d = np.maximum(spread_d, of_peers) + COLD_START_SPREAD / (1 + own_d)
+    of_peers_d, city_d = np.zeros_like(spread_d), np.array(cities)
+    if is_mature_d.any():
+        for city in np.unique(city_d[~is_mature_d]):
+            in_city_d = city_d == city
+            peers_d = cold_start.peers(own_d, in_city_d)
+            of_peers_d[in_city_d] = np.median(spread_d[peers_d])
+    new_d = np.maximum(spread_d, of_peers_d) + COLD_START_SPREAD / (1 + own_d)
     return np.where(is_mature_d, spread_d, new_d).astype(np.float32)
 
 

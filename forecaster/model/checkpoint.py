@@ -46,12 +46,21 @@ class Checkpoints:
         return stored._replace(epoch=int(stored.epoch))
 
     def _newest(self, start: Progress) -> Progress:
-        epoch = None if self._manager is None else self._manager.latest_step()
-        if self._manager is None or epoch is None:
+        """Returns the newest complete checkpoint, or else `start`; deletes those that are damaged."""
+        if self._manager is None:
             return start
         like = jax.tree.map(ocp.utils.to_shape_dtype_struct, start)
-        restored = self._manager.restore(epoch, args=ocp.args.StandardRestore(like))
-        return Progress(*restored)
+        for epoch in sorted(self._manager.all_steps(), reverse=True):
+            try:
+                restored = self._manager.restore(
+                    epoch, args=ocp.args.StandardRestore(like)
+                )
+            except (OSError, ValueError, KeyError):
+                # A power cut may leave files of a complete checkpoint without their content.
+                self._manager.delete(epoch)
+            else:
+                return Progress(*restored)
+        return start
 
     def __enter__(self) -> "Checkpoints":
         return self

@@ -131,6 +131,8 @@ class _Backfill:
     origins: dict[date, Decision] = field(default_factory=dict)
     written: set[date] = field(default_factory=set)
     failures: list[str] = field(default_factory=list)
+    # Of the training; it is not tried again.
+    failed_training: list[str] = field(default_factory=list)
     trained: str | None = None
     scored: int = 0
     n_due: int = 0
@@ -142,7 +144,7 @@ class _Backfill:
           NothingToDoError: no origin is due.
           BackfillError: origins or the training failed.
         """
-        self.failures = []
+        self.failures = list(self.failed_training)
         is_ended = self._forecast(run)
         # Due origins of failed groups are waiting, too.
         is_stopped = self.callbacks.must_stop() and self.result.n_waiting > 0
@@ -268,7 +270,8 @@ class _Backfill:
             )
             step.metrics |= decision.metrics()
         if self.trained is None:
-            # A failed training is not tried again.
+            # A failed training is not tried again, and is told at the end.
+            self.failed_training = list(self.failures)
             self.request = replace(self.request, train=False)
 
     @contextmanager

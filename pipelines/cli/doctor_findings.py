@@ -14,7 +14,7 @@ from pipelines.cli.replica_finding import check_replica
 from pipelines.database.engine import snapshot
 from pipelines.forecasting import forecast
 from pipelines.ingest.rows.options import problems_of_sources
-from pipelines.ingest.sources.files import Source, files_at_path
+from pipelines.ingest.sources.files import Skipped, files_at_path
 from pipelines.monitoring import ports
 from pipelines.planning.words import count
 from pipelines.runs.error_messages import describe_error, is_expected
@@ -109,14 +109,15 @@ def _inbox(settings: Settings) -> Finding:
     make_inbox(settings)
     try:
         next(settings.inbox.iterdir(), None)  # fails where it is no folder
-        found = files_at_path(settings.inbox, settings.inbox / DONE)
-        n_files = sum(isinstance(each, Source) for each in found)
+        found = list(files_at_path(settings.inbox, settings.inbox / DONE))
     except OSError as error:
         message = (
             f"{settings.inbox} cannot be read ({error.strerror}); each night loads it"
         )
         return Finding("inbox", False, message)
-    content = f"holds {count(n_files, 'file')}" if n_files else "is empty"
+    if skipped := [each.reason for each in found if isinstance(each, Skipped)]:
+        return Finding("inbox", False, skipped[0])
+    content = f"holds {count(len(found), 'file')}" if found else "is empty"
     return Finding("inbox", True, f"{settings.inbox} {content}; each night loads it")
 
 

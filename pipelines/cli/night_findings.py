@@ -85,8 +85,8 @@ def _problem(night: dict[str, Any]) -> str | None:
         return f"but: {unpublished.removesuffix('.')}"
     if late := metrics.get("late_depots"):
         return (
-            f"without the day's orders of {count(late, 'depot')}: load them, and run "
-            "'harbor nightly' again"
+            f"made without orders of {count(late, 'depot')}: load them, if they have not come "
+            "yet, and run 'harbor nightly' again"
         )
     if left := metrics.get("left_old"):
         return (

@@ -95,6 +95,7 @@ def connect(
     schema_version.compare_if_undefined(engine, engine)
     remaining_s = timeout_s
     while True:
+        began = time.monotonic()
         try:
             with engine.connect():
                 return engine
@@ -104,6 +105,8 @@ def connect(
             ) from None
         except OperationalError as error:
             message = connection_error_message(error)
+        # A server that takes the connection and says nothing is waited for in the attempt itself.
+        remaining_s -= int(time.monotonic() - began)
         for beginning, advice in REFUSAL_ADVICE.items():
             if message.startswith(beginning):
                 raise DatabaseError(

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from forecaster.errors import shortened_list
 from pipelines.arrivals import files_since
 from pipelines.database.engine import snapshot
+from pipelines.ingest.sources.files import is_loadable
 from pipelines.settings.ingest import DONE
 from pipelines.store import late_depots, runs
 
@@ -55,7 +56,7 @@ class Lateness:
         else:
             how = "have come only in part"
         return (
-            f"The orders of {self.day_on} {how} from {self.n_late} of "
+            f"The orders due by {self.day_on} {how} from {self.n_late} of "
             f"{self.expected} depots: {shortened_list(cities)}. The forecast "
             "was made from what there is; put the file into the inbox, and run 'harbor "
             "nightly' again if no scheduler does."
@@ -93,5 +94,9 @@ def late_origin_with_new_files(
             return origin
     # The last night has seen the files that are older than it, so they need no rerun.
     newer = files_since(inbox, last_night["started_at"])
-    waiting = (path for path in newer if not path.is_relative_to(inbox / DONE))
+    inside = (path.relative_to(inbox) for path in newer)
+    # A file that no night loads, such as an upload in progress, is no reason for one.
+    waiting = (
+        path for path in inside if path.parts[0] != DONE and is_loadable(str(path))
+    )
     return origin if any(waiting) else None

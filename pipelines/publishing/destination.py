@@ -30,7 +30,13 @@ class Destination:
           ConfigError: `url` is neither a folder nor a supported URL.
         """
         if "://" not in url:
-            folder = Path(url).expanduser().resolve()
+            try:
+                folder = Path(url).expanduser().resolve()
+            except RuntimeError:
+                raise ConfigError(
+                    f"HARBOR_PUBLISH_URL is {url}, but this machine has no such user. "
+                    "Correct it."
+                ) from None
             return cls(str(folder), fs.LocalFileSystem(), folder.as_posix())
         address = without_credentials(url).rstrip("/")
         try:

@@ -16,7 +16,9 @@ unavailable are written later; files of origins that the database has pruned sta
 import json
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import date
+from typing import Any
 
 import pyarrow as pa
 import sqlalchemy as sa
@@ -63,34 +65,56 @@ def publish_files(engine: sa.Engine, destination: Destination) -> dict[str, int]
     with snapshot(engine, FILES_LOCK) as connection:
         stored = destination.read(MANIFEST)
         manifest = _manifest_of(stored)
-        shown = states(connection, FORECAST_STATES)
-        scored = states(connection, SCORE_STATES)
-        for dataset, now in (
-            ("forecasts", shown), ("totals", shown), ("scores", scored),
-        ):  # fmt: skip
-            published = manifest.setdefault(dataset, {})
-            for origin, (version, state) in now.items():
-                if published.get(str(origin)) != state:
-                    table = _read(connection, dataset, origin, version)
-                    if dataset == "forecasts" and str(origin) in published:
-                        # The hours published there belong to the forecast that is replaced.
-                        _delete(destination, f"{HOURS}/origin_on={origin}")
-                    partition = f"{dataset}/origin_on={origin}"
-                    # Readers take origin_on from the path, and must not find it twice.
-                    _write(destination, partition, table.drop_columns(["origin_on"]))
-                    published[str(origin)] = state
-                    written[dataset] += 1
-        published = manifest["scores"]
-        for name in sorted(published.keys() - set(map(str, scored))):
-            # Its actuals were withdrawn; a pruned origin has no forecast any more.
-            if connection.scalar(sa.text(HAS_FORECAST), {"origin": name}):
-                _delete(destination, f"scores/origin_on={name}")
-                del published[name]
-        _publish_latest(connection, destination, shown, manifest, written)
-        content = json.dumps(manifest, indent=1, sort_keys=True).encode()
-        if content != stored:
-            destination.write(MANIFEST, content)
+        try:
+            _publish_changes(connection, destination, manifest, written)
+        except OSError:
+            # Else the next attempt would write again what is whole already.
+            with suppress(OSError):
+                _write_manifest(destination, manifest, stored)
+            raise
+        _write_manifest(destination, manifest, stored)
     return dict(written)
+
+
+def _write_manifest(
+    destination: Destination, manifest: Mapping[str, Any], stored: bytes | None
+) -> None:
+    content = json.dumps(manifest, indent=1, sort_keys=True).encode()
+    if content != stored:
+        destination.write(MANIFEST, content)
+
+
+def _publish_changes(
+    connection: sa.Connection,
+    destination: Destination,
+    manifest: dict[str, dict[str, str]],
+    written: Counter[str],
+) -> None:
+    """Writes the files whose content has changed, and records each in the manifest."""
+    shown = states(connection, FORECAST_STATES)
+    scored = states(connection, SCORE_STATES)
+    for dataset, now in (
+        ("forecasts", shown), ("totals", shown), ("scores", scored),
+    ):  # fmt: skip
+        published = manifest.setdefault(dataset, {})
+        for origin, (version, state) in now.items():
+            if published.get(str(origin)) != state:
+                table = _read(connection, dataset, origin, version)
+                if dataset == "forecasts" and str(origin) in published:
+                    # The hours published there belong to the forecast that is replaced.
+                    _delete(destination, f"{HOURS}/origin_on={origin}")
+                partition = f"{dataset}/origin_on={origin}"
+                # Readers take origin_on from the path, and must not find it twice.
+                _write(destination, partition, table.drop_columns(["origin_on"]))
+                published[str(origin)] = state
+                written[dataset] += 1
+    published = manifest["scores"]
+    for name in sorted(published.keys() - set(map(str, scored))):
+        # Its actuals were withdrawn; a pruned origin has no forecast any more.
+        if connection.scalar(sa.text(HAS_FORECAST), {"origin": name}):
+            _delete(destination, f"scores/origin_on={name}")
+            del published[name]
+    _publish_latest(connection, destination, shown, manifest, written)
 
 
 def _manifest_of(stored: bytes | None) -> dict[str, dict[str, str]]:

@@ -22,6 +22,7 @@ from pydantic_settings import (
     InitSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
+    SettingsError,
     TomlConfigSettingsSource,
 )
 
@@ -126,10 +127,23 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
         description="Days that a model's artefact is kept once nothing needs it.",
     )
 
+    @field_validator("*", mode="before")
+    @classmethod
+    def _unset_if_empty(cls, value: Any, info: ValidationInfo) -> Any:
+        """An empty variable unsets a setting without a default; an empty home is the default one."""
+        if value != "":
+            return value
+        if info.field_name == "home":
+            return default_home()
+        return None if cls.model_fields[str(info.field_name)].default is None else value
+
     @field_validator("home")
     @classmethod
     def _absolute(cls, home: Path) -> Path:
-        home = home.expanduser().resolve()
+        try:
+            home = home.expanduser().resolve()
+        except RuntimeError:
+            raise ValueError("names a user that this machine does not have") from None
         nearest = next(path for path in (home, *home.parents) if path.exists())
         if not nearest.is_dir():
             raise ValueError(
@@ -185,6 +199,11 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
         cls._require_valid_names()
         try:
             return cls()
+        except SettingsError as error:  # Only `sources` is not a plain value.
+            raise ConfigError(
+                f"HARBOR_SOURCES is not JSON: {error.__cause__}. Correct it, or write "
+                "[sources.NAME] in harbor.toml."
+            ) from None
         except ValidationError as error:
             secret = secret_names(cls)
             messages = [_message(detail, secret) for detail in error.errors()]
@@ -246,8 +265,8 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
 
     @property
     def inbox(self) -> Path:
-        """Folder from which the nightly run loads files."""
-        return self.home / "inbox"
+        """Folder from which the nightly run loads files, with links followed."""
+        return Path(os.path.realpath(self.home / "inbox"))
 
 
 def _message(error: ErrorDetails, secret: Collection[str]) -> str:

@@ -150,8 +150,10 @@ select max(service_on) from demand_versions
 where superseded_at is null and orders is not null
 """
 UNKNOWN_DAYS = f"""
-select service_on, count(*) as depots from ({EVERY_DAY.format(condition="service_on >= :since")}) d
+select service_on, count(*) as depots
+from ({EVERY_DAY.format(condition="service_on >= :since")}) d join depots using (depot_id)
 where not is_observed and not is_closed and service_on <= ({LAST_DAY})
+  and service_on < (clock_timestamp() at time zone timezone)::date
   and exists (select from demand_versions known where known.depot_id = d.depot_id
               and known.superseded_at is null and known.orders is not null)
 group by service_on order by service_on

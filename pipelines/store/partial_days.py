@@ -15,7 +15,7 @@ last week. The day is whole if
 If each file brings only the orders since the previous file, a missing file leaves a gap: the rest
 of one day, and often the beginning of another. A gap lies between a file loaded before its day
 was over and the depot's next file, if the next file was loaded at least a day and a half later and
-no other file continued a day that the earlier file began, at any depot. The first day is cut,
+none of the feed's busiest depots has orders of the day from a later file. The first day is cut,
 whatever has come since, if `MIN_CUT_ORDERS` orders usually come after the time of its file; the
 next day is cut if as many usually come before its first order. The day is then cut for the file's
 other depots, too, whose orders may be too few to show it. A late file cuts its last day by the
@@ -128,10 +128,6 @@ with before as (
           on c.depot_id = u.depot_id and c.service_on = u.service_on - back
         order by back limit 1
     ) p
-), continued as (
-    select file_id, max(service_on) as last_on from order_counts
-    where last_file_id <> file_id
-    group by file_id
 )
 select b.depot_id, d.timezone, b.service_on, c.last_file_id, n.service_on as next_on,
        n.file_id as next_file_id, n.first_hour,
@@ -151,9 +147,17 @@ cross join lateral (
     order by ahead limit 1
 ) n
 join files g on g.file_id = n.file_id
-left join continued k on k.file_id = c.last_file_id and k.last_on >= b.service_on
 where f.loaded_at < (b.service_on + 1)::timestamp at time zone d.timezone
-  and g.loaded_at > f.loaded_at + interval '{GAP_HOURS} hours' and k.file_id is null
+  and g.loaded_at > f.loaded_at + interval '{GAP_HOURS} hours'
+  and coalesce((
+      select max(theirs.last_file_id)
+      from order_counts own
+      join loaded_files using (file_id)
+      join order_counts theirs
+        on theirs.depot_id = any(busiest) and theirs.service_on = b.service_on
+      where own.depot_id = b.depot_id
+        and own.service_on between b.service_on - {FEED_DAYS} and b.service_on
+  ), 0) <= f.file_id
 """
 
 # Days of which a late file has only the first hours; the file with the rest may be late, too.

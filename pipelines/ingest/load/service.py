@@ -231,14 +231,19 @@ class _Ingestion:
         """Loads every file, and reports on each in order."""
         for file in self.files:
             report = self._load(file)
+            if report is None:
+                continue
             # Refusals are logged at info level too, because the report lists them.
             reason = {"reason": report.error} if report.error else {}
             counts = vars(report.counts)
             log.info("file", path=report.path, state=report.state, **counts, **reason)
             self.reports.append(report)
 
-    def _load(self, file: SourceOrError) -> FileReport:
-        """Loads one file; an error that concerns only this file becomes a refusal."""
+    def _load(self, file: SourceOrError) -> FileReport | None:
+        """Loads one file; an error that concerns only this file becomes a refusal.
+
+        None if another load has taken the file out of the inbox.
+        """
         if isinstance(file, Skipped):
             path, reason = file.display_path, file.reason
             if file.is_waiting:
@@ -258,6 +263,9 @@ class _Ingestion:
                     progress, self.dry_run,
                 ).run()  # fmt: skip
         except Exception as error:  # noqa: BLE001 - the other files are loaded
+            on_disk = file.container or file
+            if on_disk.is_below(self.settings.inbox) and on_disk.is_gone():
+                return None
             reason = refusal(file.name, error)
             if file.container is not None:
                 self.incomplete.add(file.container.address)

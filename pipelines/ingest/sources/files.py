@@ -5,6 +5,7 @@ import io
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -71,15 +72,31 @@ class Source:
             with self.open_file() as file:
                 return io.BytesIO(workbook.as_csv(file.read(), self.name))
         packed = "gzip" if self.path.lower().endswith(".gz") else None
-        return self.system.open_input_stream(self.path, compression=packed)
+        with self._refused_if_forbidden():
+            return self.system.open_input_stream(self.path, compression=packed)
 
     def is_below(self, folder: Path) -> bool:
         """Whether it was named by its path, not by a URL, and lies in or below the folder."""
         return "://" not in self.address and Path(self.path).is_relative_to(folder)
 
     def open_file(self) -> Any:
-        """Opens it for random access."""
-        return self.system.open_input_file(self.path)
+        """Opens it for random access.
+
+        Raises:
+          RefusedFileError: this user may not read it.
+        """
+        with self._refused_if_forbidden():
+            return self.system.open_input_file(self.path)
+
+    @contextmanager
+    def _refused_if_forbidden(self) -> Iterator[None]:
+        try:
+            yield
+        except PermissionError:
+            raise RefusedFileError(
+                f"{self.name} cannot be read: this user is not allowed to. Let the user "
+                "that runs this program read it."
+            ) from None
 
     def sha256(self) -> str:
         """Returns the sha256 of the file as stored, compressed or not.
@@ -101,6 +118,12 @@ class Source:
         return bool((now.size, now.mtime_ns) == (self.size, self.modified_ns)) and (
             self.container is None or self.container.is_unchanged()
         )
+
+    def is_gone(self) -> bool:
+        """Whether it, or the .zip that contains it, is no longer there."""
+        on_disk = self.container or self
+        info = on_disk.system.get_file_info(on_disk.path)
+        return bool(info.type == fs.FileType.NotFound)
 
     def require_unchanged(self) -> None:
         """Refuses a file that was written to while it was read.
@@ -154,7 +177,9 @@ def _files_at(location: str, excluded: Path | None) -> Iterator[Source | Skipped
         if "://" in location:
             yield from _files_at_url(location)
         else:
-            yield from files_at_path(Path(location).expanduser(), excluded)
+            # Path.expanduser raises an error on a name such as ~$orders.xlsx.
+            path = Path(os.path.expanduser(location))  # noqa: PTH111
+            yield from files_at_path(path, excluded)
     except (OSError, pa.ArrowException) as error:
         yield Skipped(
             without_credentials(location),
@@ -172,7 +197,8 @@ def files_at_path(path: Path, excluded: Path | None) -> Iterator[Source | Skippe
         yield local_source(path, str(path))
         return
     root = path.resolve()
-    for folder, below, names in os.walk(root, onerror=_raise):
+    unreadable: list[OSError] = []
+    for folder, below, names in os.walk(root, onerror=unreadable.append):
         below[:] = sorted(
             name
             for name in below
@@ -183,17 +209,31 @@ def files_at_path(path: Path, excluded: Path | None) -> Iterator[Source | Skippe
         files = [name for name in sorted(names) if is_loadable(name)]
         for name in [*linked, *files]:
             inside = Path(folder, name)
-            display_path = str(path / inside.relative_to(root))
+            display_path = _printable(str(path / inside.relative_to(root)))
             # Unlike Path.resolve, os.path.realpath raises no error on a cycle of links.
             target = Path(os.path.realpath(inside))
             if name not in linked and target.is_relative_to(root):
-                yield local_source(inside, display_path)
+                try:
+                    yield local_source(inside, display_path)
+                except OSError as error:
+                    unreadable.append(OSError(error.errno, first_line(error), inside))
             else:
                 reason = (
                     f"{display_path} is a link to a folder, or to a file outside the folder "
                     "given. Name the link's target, or copy it here."
                 )
                 yield Skipped(display_path, reason)
+    for failure in unreadable:
+        if Path(failure.filename) == root:
+            raise failure
+        display_path = str(path / Path(failure.filename).relative_to(root))
+        reason = f"{display_path} cannot be opened: {first_line(failure)}."
+        yield Skipped(display_path, reason)
+
+
+def _printable(path: str) -> str:
+    """Returns a path with marks in place of bytes that are not UTF-8."""
+    return os.fsencode(path).decode(errors="replace")
 
 
 def is_loadable(name: str) -> bool:
@@ -210,8 +250,8 @@ def local_source(
     absolute = path.parent.resolve() / path.name
     try:
         str(absolute).encode()
-    except UnicodeEncodeError:  # The name is in another encoding.
-        printable = os.fsencode(display_path).decode(errors="replace")
+    except UnicodeEncodeError:
+        printable = _printable(display_path)
         reason = f"{printable} has a name or a folder that is not UTF-8. Rename it."
         return Skipped(printable, reason)
     return _source(
@@ -220,10 +260,6 @@ def local_source(
         display_path,
         address or str(absolute),
     )
-
-
-def _raise(error: OSError) -> None:
-    raise error
 
 
 def _files_at_url(location: str) -> Iterator[Source | Skipped]:

@@ -91,7 +91,9 @@ class Spool:
         """Returns the files in a .zip archive; any other file itself."""
         if isinstance(file, Skipped) or not file.path.lower().endswith(ARCHIVE_SUFFIX):
             return [file]
-        return self._copied(file.display_path, file.name, partial(self._unpack, file))
+        copies = self._copied(file.display_path, file.name, partial(self._unpack, file))
+        # Another load has moved it.
+        return [] if file.is_gone() else copies
 
     def _copied(
         self,

@@ -102,7 +102,7 @@ def test_missing_data_at_forecast_time_is_a_notice_by_city():
     )
     notice, alarm = banner(late, TODAY, DUE_ON, ZONE).notices
     assert notice == (
-        "Forecast with missing data: no orders for Wed 19 Nov yet from some depots in "
+        "Forecast with missing data: orders due by Wed 19 Nov had not come yet from some depots in "
         "Ghent (2) and St\\_Ives (1). Their bands are wider."
     )
     assert alarm == "Too high."

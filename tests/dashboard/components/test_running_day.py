@@ -12,6 +12,7 @@ import pytest
 from dashboard import queries
 from dashboard.components import running_day
 from dashboard.text import plan_summaries
+from forecaster.hours import today
 from tests.dashboard.cells import Cells
 
 DAY = pd.Timestamp("2026-11-26")
@@ -149,3 +150,33 @@ def test_an_order_that_has_just_come_is_not_after_the_clock_and_of_its_day(
     monkeypatch.setattr(queries, "zone", lambda: AMSTERDAM)
     monkeypatch.setattr(running_day, "datetime", Stopped)
     assert running_day.clock() == datetime(2026, 11, 29, *expected, tzinfo=AMSTERDAM)
+
+
+@pytest.fixture
+def closed(depots):
+    """Late in the evening; depot b was closed all day."""
+    rows, numbers = (
+        depots.assign(until_hour=22.0),
+        ["part", "model_part", "point", "p10", "p50", "p90"],
+    )
+    rows[numbers] = rows[numbers].astype(float)
+    rows.loc[1, numbers] = 0.0
+    rows.at[1, "by_hour"], rows.at[1, "share"] = [0] * 24, [0.0] * 24
+    totals = {"p10": 200.0, "p50": 240.0, "p90": 280.0}
+    return rows.assign(
+        **{f"{of}_{name}": n for of in ("city", "fleet") for name, n in totals.items()}
+    )
+
+
+def test_a_closed_depot_is_not_one_of_the_depots_heard_from(closed):
+    [city] = today.running_cities(closed).to_dict("records")
+    assert city["depots"] == 1
+
+
+def test_of_a_closed_depot_nothing_is_expected(closed, monkeypatch):
+    monkeypatch.setattr(running_day.queries, "running_depots", lambda *_: closed)
+    planned = closed[["depot_id", "target_on"]].assign(
+        vans=3.0, allocated=0, needed=0, capacity=50.0
+    )
+    told = running_day.depot_so_far("b", planned, None, None)
+    assert told == "Today so far: 0 orders by 22:00 local, none planned."

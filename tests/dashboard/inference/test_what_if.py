@@ -1,6 +1,7 @@
 """What-if forecasts and contributions, against the model run without the dashboard."""
 
 from datetime import timedelta
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -13,8 +14,18 @@ from dashboard.inference.what_if import Scenario
 from forecaster.data.features import CALENDAR_REACH
 from forecaster.data.panel_builder import build_panel
 from forecaster.inference import artefact, infer, predict
+from forecaster.inference.explain import CORRECTED
 from pipelines import schema
+from pipelines.demand import counting
 from tests.dashboard.seed import HORIZON, make_depots, make_events, make_holidays
+from tests.pipelines.make import (
+    LAST,
+    NOW,
+    START,
+    add_champion,
+    add_depot,
+    forecast_from,
+)
 
 pytestmark = pytest.mark.db
 
@@ -159,3 +170,28 @@ def test_the_contributions_are_those_of_the_whole_fleet_s_forecast(freshness, se
     model, events = queries.load_model(freshness), make_events(seeded.through)
     fleet = of_whole_fleet(model, seeded, seeded.demand, events)
     np.testing.assert_allclose(medians, fleet.loc["LON-01"], rtol=1e-3)
+
+
+def test_a_young_depot_of_a_city_of_large_errors_has_no_newer_data(
+    dashboard, clean_engine
+):
+    rng = np.random.default_rng(0)
+    spreads = {"Calm": [0.02] * 6, "Wild": [0.5] * 3}
+    with clean_engine.begin() as connection:
+        for city, depots in spreads.items():
+            for number, spread in enumerate(depots):
+                depot_id = f"{city}{number}"
+                add_depot(connection, depot_id, city=city)
+                first = 40 if depot_id == "Wild0" else 0
+                rows = [
+                    {"depot_id": depot_id, "service_on": START + timedelta(days=step),
+                     "file_id": 1, "orders": int(500 * rng.lognormal(0, spread))}
+                    for step in range(first, 60)
+                ]  # fmt: skip
+                connection.execute(sa.insert(schema.daily_counts), rows)
+    counting.rebuild(clean_engine, NOW)
+    add_champion(clean_engine, LAST, dashboard)
+    forecast_from(clean_engine, dashboard, LAST, NOW, ZoneInfo("UTC"))
+    parts = what_if.contributions("Wild0", queries.freshness())
+    newer = parts.loc[parts["part"] == CORRECTED, "orders"].abs()
+    assert newer.sum() < 0.1

@@ -275,3 +275,16 @@ def test_depots_are_labelled_by_name_city_and_id(freshness):
     assert depots["depot_id"].tolist() == [
         "LON-01", "LON-03", "LON-02", "RTM-03", "RTM-02", "RTM-01",
     ]  # fmt: skip
+
+
+def test_two_depots_of_one_name_are_told_apart_as_on_the_plan(seeded, write):
+    write(
+        sa.update(schema.depots)
+        .where(schema.depots.c.city == "London")
+        .values(name="Hub")
+    )
+    freshness = queries.freshness()
+    week = queries.fleet_week(freshness)
+    planned = dict(zip(week["depot_id"], week["name"], strict=True))
+    listed = queries.depots(freshness).set_index("depot_id")["name"]
+    assert {depot_id: listed[depot_id] for depot_id in planned} == planned

@@ -4,8 +4,16 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 
-from forecaster.model.checkpoint import code_digest
+import pytest
+
+from forecaster.config import TaskConfig
+from forecaster.model.checkpoint import Checkpoints, code_digest
+from forecaster.model.trainer import fit
+from tests.forecaster.model.test_trainer import MODEL, features_of, flat
+from tests.forecaster.model.test_trainer import TRAIN as CONFIG
+from tests.make import make_panel
 
 TRAIN = """
 import sys, hashlib
@@ -87,3 +95,23 @@ def test_only_a_training_by_the_same_code_is_resumed(tmp_path):
     assert code_digest(tmp_path) == before
     file.write_text("RATE = 0.2")
     assert code_digest(tmp_path) != before
+
+
+@pytest.mark.parametrize("name", ["manifest.ocdbt", "_METADATA"])
+@pytest.mark.parametrize("damaged", [["20"], ["10", "20"]])
+def test_a_damaged_checkpoint_is_not_resumed(tmp_path, name, damaged):
+    panel = make_panel(n_depots=4, n_days=150)
+    task, config = (
+        TaskConfig(horizon=2, context=20),
+        replace(CONFIG, epochs=20, members=1),
+    )
+
+    def trained():
+        with Checkpoints(tmp_path) as checkpoints:
+            return fit(features_of(panel), task, MODEL, config, checkpoints=checkpoints)
+
+    unbroken = trained()
+    for epoch in damaged:
+        (tmp_path / epoch / "default" / name).write_bytes(b"")
+    assert (flat(trained().params) == flat(unbroken.params)).all()
+    assert (flat(trained().params) == flat(unbroken.params)).all()

@@ -286,3 +286,18 @@ def test_a_group_is_forecast_whole_whatever_of_it_is_due(
     assert backfill(fleet, settings, 12, 5).n_forecast == 1
     assert groups[-1] == groups[-2] == [days_before(6), days_before(5)]
     assert stored(fleet) == whole
+
+
+def test_a_failed_training_is_told_though_a_night_came_between(
+    fleet, settings, add_model, monkeypatch
+):
+    add_model(days_before(6))
+    monkeypatch.setattr(hindcast, "MAX_ORIGINS", 1)
+    broken = Mock(side_effect=RuntimeError("nothing gives way"))
+    monkeypatch.setattr(run.train, "train", broken)
+    with fleet.connect() as night:
+        monkeypatch.setattr(run.time, "sleep", lambda _: release(night))
+        callbacks = calling(lambda: hold_nightly_lock(night))
+        with pytest.raises(BackfillError, match="nothing gives way"):
+            backfill(fleet, settings, 8, 5, train=True, callbacks=callbacks)
+    assert broken.call_count == 1

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
 
 import psycopg
@@ -141,3 +142,11 @@ def test_a_role_that_may_not_log_in_is_not_to_be_created(database_url, engine):
             connect(user.render_as_string(hide_password=False), 60)
     finally:
         query(engine, sa.text("drop role without_login"))
+
+
+def test_the_time_of_an_attempt_counts_as_waiting(tmp_path, monkeypatch):
+    """A server that takes the connection and says nothing holds an attempt for two minutes."""
+    clock = SimpleNamespace(monotonic=iter([0.0, 130.0]).__next__)
+    monkeypatch.setattr("pipelines.database.engine.time", clock)
+    with pytest.raises(DatabaseError, match="does not answer"):
+        connect(f"postgresql://harbor@/x?host={tmp_path}", 90, never)

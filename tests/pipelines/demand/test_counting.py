@@ -1,6 +1,7 @@
 """Orders become demand on the right local day; missing, zero and unknown counts stay apart."""
 
 from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 import sqlalchemy as sa
@@ -285,3 +286,19 @@ def test_a_day_that_is_over_at_no_depot_is_refused(clean_engine, zones, over):
         BadInputError, match=rf"newest day that is over is {over}\. Choose"
     ):
         require_complete_day(clean_engine, over + timedelta(days=1), now, own)
+
+
+def test_a_day_that_still_runs_in_the_west_is_not_unknown(clean_engine):
+    now = datetime.now(UTC)
+    last = {
+        zone: now.astimezone(ZoneInfo(zone)).date() - timedelta(days=1)
+        for zone in ("Etc/GMT+12", "Pacific/Kiritimati")
+    }
+    with clean_engine.begin() as connection:
+        for depot_id, zone in zip("WEF", [*last, "Pacific/Kiritimati"], strict=True):
+            add_depot(connection, depot_id, timezone=zone)
+            days = [last[zone] - timedelta(days=n) for n in range(10)]
+            add_counts(connection, [depot_id], days, 5)
+    rebuild(clean_engine, now)
+    with clean_engine.connect() as connection:
+        assert unknown_days(connection, min(last.values()) - timedelta(days=5)) == {}

@@ -1,12 +1,13 @@
 """A file that is lost, late or of another time zone does not make a day without orders."""
 
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
 import sqlalchemy as sa
 
 from pipelines.schema import daily_counts
+from pipelines.store.demand import recount
 from tests.pipelines.demand.test_observed_zeros import (
     BUSY,
     BUSY_CITY,
@@ -17,7 +18,7 @@ from tests.pipelines.demand.test_observed_zeros import (
     load,
     observed,
 )
-from tests.pipelines.demand.test_partial_days import LAST, add_file, counts_of
+from tests.pipelines.demand.test_partial_days import DAY, LAST, add_file, at, counts_of
 from tests.pipelines.make import add_depot
 
 EAST, WEST = ZoneInfo("America/New_York"), ZoneInfo("America/Los_Angeles")
@@ -157,3 +158,48 @@ def test_a_running_day_in_the_west_is_no_evidence_of_the_evening_in_the_east(
     counts = orders_of(connection, "E", now)
     assert counts[LAST - timedelta(days=1)] == 2
     assert LAST not in counts
+
+
+def add_hours_of_weekdays(connection, ends, first_hour=9):
+    """A file an hour, none on weekends.
+
+    Args:
+      ends: The last hour of each depot's last Friday.
+      first_hour: Hour of the first file of the Monday after it.
+
+    Returns:
+      This Friday, and the time of a later count.
+    """
+    for depot in ends:
+        add_depot(connection, depot)
+    friday = date(2024, 3, 22)
+    for back in (n for n in range(28, -4, -1) if (friday - n * DAY).weekday() < 5):
+        day = friday - back * DAY
+        for hour in range(first_hour if back < 0 else 8, 22):
+            parts = [
+                (depot, day, (hour,))
+                for depot, end in ends.items()
+                # A opens at nine, the others usually at eight.
+                if (hour > 8 or (depot != "A" and (back + 1) % 5))
+                and (back or hour <= end)
+            ]
+            if parts:
+                add_file(connection, at(day, time(hour, 10)), *parts)
+        recount(connection, day, at(day, time(22)))
+    return friday, at(friday + 4 * DAY, time(5))
+
+
+def test_a_depot_that_closes_early_before_a_weekend_is_observed_if_others_went_on(
+    connection,
+):
+    friday, now = add_hours_of_weekdays(connection, {"A": 14, "B": 21, "C": 21})
+    assert counts_of(connection, "A", now)[friday] == 6
+    assert counts_of(connection, "B", now)[friday] == 14
+
+
+def test_a_stream_that_was_lost_before_a_weekend_leaves_days_that_are_not_observed(
+    connection,
+):
+    friday, now = add_hours_of_weekdays(connection, dict.fromkeys("ABC", 14), 15)
+    counts = counts_of(connection, "A", now)
+    assert not {friday, friday + 3 * DAY} & counts.keys()

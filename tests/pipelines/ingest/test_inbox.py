@@ -8,9 +8,11 @@ from structlog.testing import capture_logs
 
 from pipelines.cli import db, doctor_findings
 from pipelines.cli.context import make_inbox, open_context
+from pipelines.ingest.load import FileOptions, ingest
 from pipelines.ingest.sources import inbox as inbox_source
 from pipelines.ingest.sources.files import find_sources
 from pipelines.ingest.sources.inbox import move_to_done
+from pipelines.ingest.sources.spool import Spool
 from pipelines.settings import Settings
 from tests.pipelines.ingest import ingesting
 from tests.pipelines.ingest.ingesting import DAILY, rows, write
@@ -185,3 +187,56 @@ def test_a_file_that_is_gone_after_the_wait_is_left(clean_engine, patient, naps)
     path = write(patient.inbox / "a.csv", DAILY)
     naps.meanwhile = path.unlink
     assert load(clean_engine, patient) == {"a.csv": "waiting"}
+
+
+@pytest.fixture
+def linked(settings, tmp_path):
+    (tmp_path / "disk").mkdir()
+    (settings.home / "inbox").symlink_to(tmp_path / "disk")
+    return tmp_path / "disk"
+
+
+def test_a_loaded_file_of_a_linked_inbox_is_moved(clean_engine, settings, linked):
+    (linked / "a.csv").write_text("depot_id,date,orders\nA,2026-01-01,5\n")
+    report = ingest(clean_engine, [str(settings.inbox)], FileOptions(), settings)
+    assert [file.state for file in report.files] == ["loaded"]
+    assert (linked / "done" / "a.csv").exists()
+    assert not ingest(
+        clean_engine, [str(settings.inbox)], FileOptions(), settings
+    ).files
+
+
+def test_a_file_still_written_in_a_linked_inbox_is_left(
+    clean_engine, settings, linked, monkeypatch
+):
+    path = linked / "a.csv"
+    path.write_text("depot_id,date,orders\nA,2026-01-01,5\n")
+
+    def write_on(_):
+        with path.open("a") as file:
+            file.write("A,2026-01-02,6\n")
+
+    monkeypatch.setattr("pipelines.ingest.sources.inbox.time.sleep", write_on)
+    settings = settings.model_copy(update={"settle_seconds": 10})
+    report = ingest(clean_engine, [str(settings.inbox)], FileOptions(), settings)
+    assert [file.state for file in report.files] == ["waiting"]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.zip"])
+def test_a_file_that_another_load_has_moved_is_not_refused(
+    clean_engine, settings, monkeypatch, name
+):
+    settings.inbox.mkdir()
+    path = settings.inbox / name
+    path.write_text("depot_id,date,orders\nA,2026-01-01,5\n")
+    find = Spool.find
+
+    def find_then_another_load_moves_it(*arguments):
+        found = find(*arguments)
+        (settings.inbox / "done").mkdir()
+        path.rename(settings.inbox / "done" / name)
+        return found
+
+    monkeypatch.setattr(Spool, "find", find_then_another_load_moves_it)
+    report = ingest(clean_engine, [str(settings.inbox)], FileOptions(), settings)
+    assert not report.refused

@@ -1,10 +1,15 @@
 """Finding files at paths, in folders, behind links and at URLs, and skipping the rest."""
 
 import os
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from pyarrow import fs
 
 from forecaster.errors import RefusedFileError
+from pipelines.ingest.load import FileOptions, ingest
+from pipelines.ingest.sources import files, spool
 from pipelines.ingest.sources.files import Skipped, Source, find_sources
 from tests.pipelines.ingest.ingesting import write
 
@@ -109,4 +114,92 @@ def test_the_digest_is_of_the_file_as_stored(tmp_path):
     # Output of `printf 'not packed at all' | sha256sum`.
     assert source.sha256() == (
         "ac66d111265cb32b89df78f24b57af08964f5bfecc21b422f392f9d03a3834ef"
+    )
+
+
+@pytest.fixture
+def folders(tmp_path):
+    """A folder with the folders a, b and c, each with a file."""
+    for name in ("a", "b", "c"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.csv").write_text("x")
+    return tmp_path
+
+
+def folders_found(folder):
+    found = find_sources([str(folder)])
+    return {
+        kind: [each.display_path for each in found if isinstance(each, kind)]
+        for kind in (Source, Skipped)
+    }
+
+
+def test_a_folder_that_cannot_be_listed_hides_no_other_folder(folders, monkeypatch):
+    list_folder = os.scandir
+
+    def scandir(path):
+        if Path(path) == folders / "b":
+            raise PermissionError(13, "Permission denied", str(path))
+        return list_folder(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert folders_found(folders) == {
+        Source: [str(folders / name / "x.csv") for name in "ac"],
+        Skipped: [str(folders / "b")],
+    }
+
+
+def test_a_folder_that_cannot_be_entered_hides_no_other_folder(folders, monkeypatch):
+    to_source = files._source
+
+    def source(system, path, *rest):
+        if "/b/" in path:
+            raise PermissionError(13, "Permission denied")
+        return to_source(system, path, *rest)
+
+    monkeypatch.setattr(files, "_source", source)
+    assert folders_found(folders) == {
+        Source: [str(folders / name / "x.csv") for name in "ac"],
+        Skipped: [str(folders / "b" / "x.csv")],
+    }
+
+
+def test_the_lock_file_of_a_workbook_is_named_like_any_other(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("~$orders.xlsx", "good.csv"):
+        Path(name).write_bytes(b"x")
+    assert len(find_sources(["good.csv", "~$orders.xlsx"])) == 2
+
+
+def test_the_reason_of_a_link_in_another_encoding_can_be_stored(tmp_path):
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/l\xefnk.csv")).symlink_to("/etc/passwd")
+    [link] = find_sources([str(tmp_path)])
+    assert isinstance(link, Skipped)
+    (link.display_path + link.reason).encode()
+
+
+class Forbidden(fs.FileSystem):
+    """A file system that lists its files, but lets none be read."""
+
+    def __init__(self):
+        self.get_file_info = fs.LocalFileSystem().get_file_info
+
+    def open_input_stream(self, path, **_):
+        raise PermissionError(13, f"Failed to open local file '{path}'")
+
+    open_input_file = open_input_stream
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.xlsx", "a.parquet", "a.zip"])
+def test_a_file_that_may_not_be_read_asks_for_rights(
+    tmp_path, name, clean_engine, settings, monkeypatch
+):
+    (tmp_path / name).write_text("x")
+    [source] = find_sources([str(tmp_path / name)])
+    forbidden = [replace(source, system=Forbidden())]
+    monkeypatch.setattr(spool, "find_sources", lambda *_: forbidden)
+    [file] = ingest(clean_engine, ["x"], FileOptions(kind="daily"), settings).files
+    assert file.error == (
+        f"{name} cannot be read: this user is not allowed to. Let the user that runs this "
+        "program read it."
     )

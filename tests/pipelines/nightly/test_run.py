@@ -340,7 +340,7 @@ def test_the_night_of_a_late_feed_forecasts_and_says_so(fleet, night, light):
     with pytest.raises(NothingToDoError):
         run_nightly(night(day))
     assert not last_night(fleet, night).ok
-    assert "without the day's orders of 2 depots" in last_night(fleet, night).message
+    assert "without orders of 2 depots" in last_night(fleet, night).message
 
     file = night().settings.inbox / "late.csv"
     file.write_text(f"depot_id,date,orders\nA0,{day},7\nA1,{day},9\n")

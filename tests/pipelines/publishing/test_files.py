@@ -391,3 +391,24 @@ def test_a_damaged_manifest_publishes_everything_again(fleet, published, tmp_pat
     publish(fleet, published)
     (tmp_path / "published" / "_published.json").write_bytes(b"")
     assert publish(fleet, published) == {"forecasts": 1, "totals": 1}
+
+
+def test_the_next_attempt_publishes_only_what_is_missing(fleet, published, monkeypatch):
+    fleet.next_night()
+    write, seen = Destination.write, []
+
+    def fail_once_at_totals(self, path, content):
+        seen.append(path)
+        if path.startswith("totals/") and fail:
+            raise OSError("Connection reset by peer")
+        write(self, path, content)
+
+    monkeypatch.setattr(Destination, "write", fail_once_at_totals)
+    fail = True
+    with pytest.raises(OSError, match="reset"):
+        publish(fleet, published)
+    before, fail = {p for p in seen if p.startswith("forecasts/")}, False
+    assert len(before) == 4
+    seen.clear()
+    publish(fleet, published)
+    assert not before & set(seen)

@@ -381,6 +381,34 @@ def test_a_late_night_runs_again_when_its_file_is_in_the_inbox(
         assert fleet.ran == [origin] * 3
 
 
+@pytest.mark.parametrize("name", [".late.csv.x7Gq", "late.csv.part", "upload.log"])
+def test_a_file_that_no_night_loads_costs_a_late_night_no_attempt(
+    fleet_of, tmp_path, name
+):
+    fleet = fleet_of(home=tmp_path)
+    jobs = fleet.jobs
+    fleet.now = datetime.now(UTC)
+    jobs.start_night()
+    (origin,) = fleet.ran
+    with fleet.engine.begin() as connection:
+        connection.execute(sa.update(runs).values(metrics={"late_depots": 2}))
+        demand = sa.insert(runs).values(
+            step="demand", parent_id=1, state="done", finished_at=sa.func.now()
+        )
+        connection.execute(demand)
+    fleet.settings.inbox.mkdir()
+    # An upload that takes hours: the file grows until it is renamed.
+    growing = fleet.settings.inbox / name
+    fleet.state = "skipped"
+    for _ in range(13):
+        growing.write_text("depot_id,date,or")
+        fleet.now = datetime.now(UTC)
+        jobs.catch_up()
+    growing.rename(fleet.settings.inbox / "late.csv")
+    jobs.catch_up()
+    assert fleet.ran == [origin] * 2
+
+
 @pytest.fixture
 def start(clean_engine, monkeypatch):
     """Starts schedulers in threads of their own, which look often; all end with the test."""

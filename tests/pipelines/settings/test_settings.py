@@ -10,7 +10,8 @@ from typing import get_args
 import pytest
 
 from forecaster.errors import ConfigError
-from pipelines.settings import CHECKOUT, Settings
+from pipelines.publishing import publication
+from pipelines.settings import CHECKOUT, Settings, default_home
 from pipelines.settings.names import nearest
 
 
@@ -192,3 +193,36 @@ def test_a_password_of_its_own_joins_a_url_that_names_the_driver(monkeypatch):
 def test_an_empty_variable_empties_a_setting(monkeypatch):
     monkeypatch.setenv("HARBOR_WATCH_DASHBOARD", "")
     assert not Settings.load().watch_dashboard
+
+
+def test_an_empty_home_is_the_default(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HARBOR_HOME", "")
+    assert Settings.load().home == default_home().resolve()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "PUBLISH_URL",
+        "PUBLISH_WEBHOOKS",
+        "DATABASE_URL",
+        "REPLICA_URL",
+        "READY_BY",
+        "KEEP_ORDERS_DAYS",
+    ],
+)
+def test_an_empty_variable_unsets_what_is_optional(monkeypatch, name):
+    monkeypatch.setenv(f"HARBOR_{name}", "")
+    settings = Settings.load()
+    assert getattr(settings, name.lower()) is None
+    assert not publication.is_wanted(settings)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("HOME", "~nobody-here/x"), ("SOURCES", "x"), ("SOURCES", "")]
+)
+def test_an_unusable_value_is_one_sentence(monkeypatch, name, value):
+    monkeypatch.setenv(f"HARBOR_{name}", value)
+    with pytest.raises(ConfigError, match=name):
+        Settings.load()
