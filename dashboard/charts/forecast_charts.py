@@ -1,5 +1,7 @@
 """Altair charts of query results; no I/O. Each stays far below 5,000 marks."""
 
+from typing import Any
+
 import altair as alt
 import pandas as pd
 
@@ -142,26 +144,28 @@ def fan(days: pd.DataFrame) -> Chart:
         for column in ("actual", "point"):
             table[column] = means.where(table[column].notna())
     x = time_axis(table, "day_on")
-    dots = _dots(table[is_set], x, "planned", FORECAST, size=70 if is_long else 120)
+    line: dict[str, Any] = {"strokeWidth": 1.5, "point": False, "tooltip": None}
+    dot: dict[str, Any] = {"opacity": 1, "size": 24, "tooltip": None}
+    bands, dots = [], []
+    if not is_long:
+        line["point"] = {"size": 24, "filled": True}
+        band = _series(table, FORECAST, x, "p10", y2="p90:Q")
+        # An area's tooltip would show its first day only.
+        bands = [band.mark_area(opacity=BAND_OPACITY, line=False, tooltip=None)]
+        dots = [_series(table[is_ahead], FORECAST, x, "point").mark_circle(**dot)]
+    planned = _series(table[is_set], FORECAST, x, "planned")
+    planned = planned.mark_circle(**dot | {"size": 70 if is_long else 120})
     told = PAST if is_long else (*PAST, "point_text", *AHEAD[2:])
     return alt.layer(
-        *([] if is_long else [_band(table, x)]),
-        _line(table, x, "actual", ACTUAL, width=1.5, dots=not is_long),
-        _line(table, x, "point", FORECAST, width=2.5, dots=False),
-        *([] if is_long else [_dots(table[is_ahead], x, "point", FORECAST, 24)]),
+        *bands,
+        _series(table, ACTUAL, x, "actual").mark_line(**line),
+        _series(table, FORECAST, x, "point").mark_line(strokeWidth=2.5, tooltip=None),
+        *dots,
         *_event_markers(table, x, "noted", offset=0 if is_long else -7),
-        *([dots] if is_set.any() else []),
+        *([planned] if is_set.any() else []),
         ruler(table[~is_ahead], x, *told),
         ruler(table[is_ahead], x, *AHEAD),
     ).properties(height=HEIGHT)
-
-
-def _dots(table: pd.DataFrame, x: alt.X, column: str, series: str, size: int) -> Chart:
-    dots = alt.Chart(table.assign(series=series)).mark_circle(
-        size=size, opacity=1, tooltip=None
-    )
-    colours = colour("series", PAST_AND_AHEAD)
-    return dots.encode(x=x, y=orders_axis(column), color=colours)
 
 
 def contributions(day: pd.DataFrame) -> Chart:
@@ -298,50 +302,18 @@ def _event_markers(
     table: pd.DataFrame, x: alt.X, column: str, offset: float = -7
 ) -> list[alt.Chart]:
     """Triangles at `column`, shifted by `offset`, on days with `notes`; [] if no day has any."""
-    noted = table[table["notes"] != ""].assign(series=ACTUAL)
+    noted = table[table["notes"] != ""]
     if noted.empty:
         return []
-    triangles = (
-        alt.Chart(noted)
-        .mark_point(
-            shape="triangle-up", filled=True, size=45, opacity=0.9, yOffset=offset
-        )
-        .encode(
-            x=x,
-            y=orders_axis(column),
-            color=colour("series", PAST_AND_AHEAD),
-            tooltip=tooltips("day"),
-        )
-    )
-    return [triangles]
+    days = _series(noted, ACTUAL, x, column, tooltip=tooltips("day"))
+    mark: dict[str, Any] = {"shape": "triangle-up", "filled": True, "size": 45}
+    return [days.mark_point(**mark, opacity=0.9, yOffset=offset)]
 
 
-def _band(table: pd.DataFrame, x: alt.X) -> alt.Chart:
-    """The 80 % band: from p10 to p90."""
-    return (
-        alt.Chart(table.assign(series=FORECAST))
-        # An area's tooltip would show its first day only.
-        .mark_area(opacity=BAND_OPACITY, line=False, tooltip=None)
-        .encode(
-            x=x,
-            y=orders_axis("p10"),
-            y2="p90:Q",
-            color=colour("series", PAST_AND_AHEAD),
-        )
-    )
-
-
-def _line(
-    table: pd.DataFrame,
-    x: alt.X,
-    column: str,
-    series: str,
-    width: float,
-    dots: bool = True,
+def _series(
+    table: pd.DataFrame, series: str, x: alt.X, column: str, **more: Any
 ) -> alt.Chart:
-    point = {"size": 24, "filled": True} if dots else False
-    return (
-        alt.Chart(table.assign(series=series))
-        .mark_line(strokeWidth=width, point=point, tooltip=None)
-        .encode(x=x, y=orders_axis(column), color=colour("series", PAST_AND_AHEAD))
-    )
+    """A series, to be given a mark, in its colour, with a legend of actuals and forecasts."""
+    colours = colour("series", PAST_AND_AHEAD)
+    rows = alt.Chart(table.assign(series=series))
+    return rows.encode(x=x, y=orders_axis(column), color=colours, **more)

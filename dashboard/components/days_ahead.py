@@ -51,7 +51,7 @@ def brief_html(
         decisions,
         plan_summaries.short_days(days),
         summaries.last_day_sentence(scored, freshness.last_on, today, occasions),
-        formatting.link("accuracy", period="1") if is_scored else "",
+        formatting.link("accuracy", period=f"{freshness.last_on}") if is_scored else "",
         brief.estimated_cities(days, city_settings.by_city(freshness)),
         is_current=freshness.origin >= due_on,
     )
@@ -94,20 +94,11 @@ def show_day_names(names: Mapping[pd.Timestamp, str], rows: pd.DataFrame) -> Non
             st.caption(formatting.escape_markdown(f"▲ {listed}."))
 
 
-def last_week_note(city: str, days: pd.Series, freshness: Freshness) -> str:
-    """Markdown on the week before `days`: 'vs last week: that week had Pay Day.'; '' without names."""
-    names = names_of_last_week(day_names(city, freshness), days.min())
-    told = f"vs last week: that week had {names}." if names else ""
-    return formatting.escape_markdown(told)
-
-
-def names_of_last_week(names: Mapping[pd.Timestamp, str], first: pd.Timestamp) -> str:
-    """'Pay Day and Promotion': the `day_names` of the seven days before `first`; '' if there are none."""
-    week = [
-        names.get(first - n * formatting.A_DAY)
-        for n in range(summaries.WEEK_DAYS, 0, -1)
-    ]
-    return formatting.listed([*dict.fromkeys(filter(None, week))])
+def last_week_note(names: Mapping[pd.Timestamp, str], first: pd.Timestamp) -> str:
+    """Markdown on the `day_names` before `first`: 'The last 7 days had Pay Day.'; '' without names."""
+    week = pd.date_range(end=first - formatting.A_DAY, periods=summaries.WEEK_DAYS)
+    told = formatting.listed([*dict.fromkeys(filter(None, map(names.get, week)))])
+    return formatting.escape_markdown(f"The last 7 days had {told}." if told else "")
 
 
 def daily_totals(city: str, freshness: Freshness, n_days: int) -> pd.DataFrame:

@@ -11,12 +11,12 @@ from dashboard.components.plan_parts import next_decision
 from dashboard.components.running_day import with_pace
 from dashboard.planning import van_plan
 from dashboard.queries.freshness import Freshness
-from dashboard.tables import html_grids, workbook
+from dashboard.tables import html_grids, html_tables, workbook
 from dashboard.text import formatting, plan_summaries, summaries
 
 MAX_DEPOTS = 200
 """Maximum depots in the list; the select box finds every depot."""
-URGENT, WEEK, ERROR = html_grids.LATE, "Vs last week", "Off by"
+URGENT, WEEK, ERROR = html_grids.LATE, html_grids.CHANGE.capitalize(), "Furthest off"
 SORT_ORDERS = (URGENT, WEEK, ERROR)
 """Sort orders of the list; the first is the default."""
 
@@ -53,7 +53,8 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         with answer:
             widgets.answer(f"{short} {missing}".strip())
             next_decision(days, None, is_primary=False)
-        last_week = days_ahead.last_week_note(city, days["target_on"], freshness)
+        names = days_ahead.day_names(city, freshness)
+        last_week = days_ahead.last_week_note(names, days["target_on"].min())
         depots = _in_order(depots, numbers, order)
         numbers = numbers[numbers.index.isin(depots["depot_id"])]
         is_of_vans = numbers.columns.str.startswith((html_grids.SHORT, html_grids.LATE))
@@ -69,7 +70,7 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         late = "Vans short and late orders assume the moves that Plan proposes. "
         late *= bool(numbers.columns.str.startswith(html_grids.LATE).any())
         st.caption(
-            f"{late}Off by: + is too high. Underlined: orders outside the "
+            f"{late}Too high by: − is too low. Underlined: orders outside the "
             f"80\N{NO-BREAK SPACE}% band. {last_week}".strip()
         )
 
@@ -79,11 +80,10 @@ def _in_order(depots: pd.DataFrame, numbers: pd.DataFrame, order: str) -> pd.Dat
     *_, off_by = html_grids.heads_of(numbers)
     place = {
         URGENT: numbers["place"],
-        WEEK: numbers["vs last week"],
+        WEEK: numbers[html_grids.CHANGE],
         ERROR: -numbers[off_by].abs(),
     }[order]
-    places = depots["depot_id"].map(place)
-    return depots.loc[places.sort_values(kind="stable").index]
+    return depots.sort_values("depot_id", key=lambda ids: ids.map(place), kind="stable")
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
@@ -97,7 +97,8 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
     )
     depots = week.drop_duplicates("depot_id").set_index("depot_id")
     # The first day may be over in a depot's zone.
-    on_first = week[week["target_on"].eq(orders.columns[0])].set_index("depot_id")
+    on_first = week[week["target_on"].eq(orders.columns[0])]
+    closed = on_first.loc[on_first.apply(html_grids.is_closed, axis=1), "depot_id"]
     last = queries.last_day(freshness).set_index("depot_id").reindex(depots.index)
     is_late = depots["is_silent"] | depots["is_late"]
     is_off = summaries.is_outside(last)
@@ -107,9 +108,10 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
     # Ties keep the order of `depots`: by city and name.
     urgent = keys.loc[depots.index].sort_values([*keys], ascending=False, kind="stable")
     vans = short.add_prefix(f"{html_grids.SHORT}: ")
-    period = formatting.count(orders.shape[1], "day")
+    period = f"{formatting.count(orders.shape[1], 'day')} ahead"
     vans[f"{html_grids.LATE}, {period}"] = late_orders
-    off_by = f"{formatting.past_day(freshness.last_on, today)} off by"
+    last_on = formatting.past_day(freshness.last_on, today)
+    off_by = f"{html_tables.ERROR}, {last_on.replace('Yesterday', 'yesterday')}"
     first_on = short.columns[0]
     totals = {
         f"Orders: {first_on}": orders.iloc[:, 0],
@@ -117,13 +119,11 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
     }
     table = pd.DataFrame(totals).round().astype("Int64")
     others = {
-        "vs last week": 100 * depots["change"],
+        html_grids.CHANGE: 100 * depots["change"],
         off_by: (last["point"] - last["actual"]).round().astype("Int64"),
         "status": depots.apply(html_grids.status, axis=1),
         "is_off": is_off,
-        "is_closed": on_first.apply(html_grids.is_closed, axis=1)
-        .reindex(depots.index)
-        .eq(True),
+        "is_closed": pd.Series(table.index.isin(closed), table.index),
         "place": pd.Series(range(len(urgent)), urgent.index),
     }
     return table.join(vans.loc[:, vans.any()]).assign(**others)

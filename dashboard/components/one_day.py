@@ -16,7 +16,7 @@ from dashboard.tables import display_tables
 from dashboard.tables.workbook import Sheets
 from dashboard.text import formatting, summaries
 
-MAX_DEPOTS, MAX_WORST, MAX_WORST_DAYS = 50, 8, 5
+MAX_DEPOTS, MAX_WORST, MAX_WORST_DAYS = 50, 10, 5
 """Maximum rows of a long table (Excel has them all), and of the two "furthest off" tables."""
 
 
@@ -68,10 +68,10 @@ def show(
         by_city, by_depot = st.columns((0.35, 0.65), gap="large")
         with by_city:
             st.header("By city")
-            names = cities["City"]
             period = st.query_params["period"]
             links = [
-                formatting.link("accuracy", period=period, city=each) for each in names
+                formatting.link("accuracy", period=period, city=each)
+                for each in cities["City"]
             ]
             widgets.small_table(cities, "By city", links={"City": links})
             st.caption(summaries.TOTALS_NOTE)
@@ -89,7 +89,7 @@ def show_misses(
     """Shows the first rows of `queries.largest_errors` with notes; returns all rows."""
     widgets.cut_notice(len(misses), MAX_DEPOTS)
     st.caption(display_tables.MISSES_NOTE)
-    unused = "Day" if scope.days_back == 1 else "Off by %"
+    unused = "Day" if scope.days_back == 1 else "Too high by %"
     key, unused = ("Day", "Depot") if scope.depot else ("Depot", unused)
     table = display_tables.largest_errors(misses).drop(columns=unused)
     first, shown = misses.head(MAX_DEPOTS), table.head(MAX_DEPOTS)
@@ -100,5 +100,5 @@ def show_misses(
     if scope.live and "Day" in table and not scope.depot:
         _, newest_on = queries.scored_days(freshness)[True]
         links["Day"] = display_tables.day_links(first, newest_on, scope.city)
-    widgets.small_table(shown, name, hidden_on_phones=("Off by %",), links=links)
+    widgets.small_table(shown, name, hidden_on_phones=("Too high by %",), links=links)
     return table

@@ -29,8 +29,8 @@ if (!document.querySelector('.hf-skip')) {
   const skip = document.createElement('button');
   skip.className = 'hf-skip';
   skip.textContent = 'Skip to the numbers';
-  skip.onclick = () =>
-    document.querySelector('[data-testid="stMain"] :is(.hf-brief, .hf) a')?.focus();
+  skip.onclick = () => (document.querySelector('[data-testid="stMain"] :is(.hf-brief, .hf) a')
+    ?? document.querySelector('[data-testid="stMain"]')).focus();
   document.body.prepend(skip);
   // Streamlit would open the menu over the next page, too.
   window.addEventListener('pagehide', () => {

@@ -67,10 +67,12 @@ def change_form(city: str, freshness: Freshness) -> None:
     cells = entered_changes.cells(entry.chosen)
     when_opened = saved_change.cells_when_opened(cells, is_new_form)
     changes = entry.changes(cells)
-    unsure = sentence = ""
+    unsure, sentence = list[str](), ""
     if changes and not overrides.range_problems(changes):
         with below_number:
-            unsure = _ask_if_sure(changes, names, form)
+            far = entered_changes.far_from_model(changes)
+            question = change_summaries.far_sentence(far, names)
+            unsure = widgets.refusals_unless_ticked(question, form)
             preview = _preview(week, names, changes, len(entry.chosen), freshness)
         sentence = change_summaries.change_sentence(changes, names, preview)
     place, is_clicked = saved_change.save_button("Save", f"save {form}")
@@ -82,16 +84,17 @@ def change_form(city: str, freshness: Freshness) -> None:
         reason = change_summaries.changed_since(when_opened, cells, names, history)
         state.refuse(reason)
     is_begun = bool(entry.number) or entry.action != SET
-    wrong = entry.number_problems(changes) * is_begun
-    if is_saving:
-        # The number field itself shows that its text cannot be parsed.
-        wrong = overrides.range_problems(changes)
+    problems = entry.number_problems(changes)
+    # The number field itself shows at a save that its text cannot be parsed.
+    wrong = overrides.range_problems(changes) if is_saving else problems * is_begun
     if wrong:
         below_number.warning(widgets.bullets(wrong), icon=":material/warning:")
     with place:
         if is_saving:
+            nothing = [] if changes or problems else [overrides.NOTHING]
+            texts = overrides.text_problems(entry.reason, entry.planner)
             write = partial(overrides.add, changes, entry.reason, entry.planner)
-            state.save(write, f"Saved: {sentence}", _problems(entry, changes, unsure))
+            state.save(write, f"Saved: {sentence}", problems + nothing + unsure + texts)
         else:
             if is_begun:
                 state.sentence = ""
@@ -126,12 +129,10 @@ def _fields(
         st.caption(formatting.escape_markdown(now))
     number = ""
     if action == SET:
-        label = (
-            "Orders of each depot and day" if depot == ALL_DEPOTS else "Orders a day"
-        )
+        per = "of each depot and day" if depot == ALL_DEPOTS else "a day"
         number = st.text_input(
-            f"{label}: a number, or a change", placeholder="420, +30 or +10 %",
-            max_chars=20, key=f"number {form}", width=420,
+            f"Orders {per}: a number, or a change", placeholder="420, +30 or +10 %",
+            max_chars=20, key=f"number {form}", width=420, help=entered_changes.NUMBER_RULE,
         )  # fmt: skip
         wrong = entered_changes.problem(number)
         if is_saving and wrong:
@@ -149,15 +150,6 @@ def _fields(
         widgets.missing_entry("A reason is missing.")
     entry = _Entry(action, chosen, number, reason, planner_name(is_saving))
     return entry, below_number
-
-
-def _problems(entry: _Entry, changes: Sequence[Change], unsure: str) -> list[str]:
-    """A sentence for each reason why the entry cannot be saved."""
-    wrong = entry.number_problems(changes)
-    if not changes and not wrong:
-        wrong = [overrides.NOTHING]
-    texts = overrides.text_problems(entry.reason, entry.planner)
-    return wrong + ([unsure] if unsure else []) + texts
 
 
 def _preview(
@@ -182,13 +174,3 @@ def _preview(
         sentence += " The calendar says closed; your number is planned all the same."
     st.caption(f"**Preview:** {formatting.escape_markdown(sentence)}")
     return preview
-
-
-def _ask_if_sure(changes: Sequence[Change], names: Mapping[str, str], form: str) -> str:
-    """Asks the planner to confirm numbers far from the model's; returns the refusal if not ticked."""
-    far = entered_changes.far_from_model(changes)
-    if not far:
-        return ""
-    return widgets.refusal_unless_ticked(
-        change_summaries.far_sentence(far, names), form
-    )

@@ -75,7 +75,7 @@ def changed_days(plan: Plan) -> None:
         for name, rows, to_table, hidden in tables:
             if rows.empty:
                 continue
-            st.subheader(name)
+            st.header(name)
             widgets.cut_notice(len(rows), MAX_CHANGES, "rows")
             shown = rows.head(MAX_CHANGES)
             table = to_table(shown, queries.zone())
@@ -94,11 +94,11 @@ def settings_note(settings: CitySettings, plan: Plan) -> None:
     widgets.note(label, link, f"{text} ")
 
 
-def day_of_address(days: pd.DataFrame) -> date | None:
-    """The day in the URL, else None; a message explains why a day is not accepted."""
+def day_of_address(days: pd.DataFrame, *, is_told: bool = True) -> date | None:
+    """The day in the URL, else None; a message, unless a form has its own, says if it is not known."""
     text = st.query_params.get("day", "")
     known = {f"{day:%Y-%m-%d}": day for day in days["target_on"].dt.date}
-    if text and text not in known:
+    if text and text not in known and is_told:
         name = formatting.escape_markdown(text)
         widgets.empty_state(f"{name} is not among the days ahead. Choose one here.")
     return known.get(text)

@@ -39,11 +39,12 @@ def score_filter(
     """
     depots = queries.depots(freshness)
     today = datetime.now(queries.zone()).date()
-    periods = {"1": formatting.past_day(newest_on, today)}
+    if (of_url := st.query_params.get("period")) == "1":  # in links of older versions
+        st.query_params["period"] = f"{newest_on}"
     # Of periods with the same scored days, one is offered, plus the one in the URL.
-    n_days, of_url = (newest_on - first_on).days + 1, st.query_params.get("period")
+    n_days = (newest_on - first_on).days + 1
     always = of_url, f"{SCORED_DAYS}"
-    periods |= {
+    periods = {
         f"{days}": words
         for days, words in PERIODS.items()
         if days < n_days or n_days > SCORED_DAYS or f"{days}" in always
@@ -53,11 +54,14 @@ def score_filter(
     with st.container(horizontal=True, key="score-filter"):
         city = widgets.choose_city(sorted(depots["city"].unique()))
         names = days_ahead.day_names(city, freshness)
+        days = {}
         for day in single_days(first_on, newest_on):
-            label = formatting.day(day), names.get(pd.Timestamp(day))
-            periods[f"{day}"] = " · ".join(filter(None, label))
+            label = formatting.past_day(day, today), names.get(pd.Timestamp(day))
+            days[f"{day}"] = " · ".join(filter(None, label))
+        # The newest day comes first, the others follow the longer periods.
+        newest = {f"{newest_on}": days[f"{newest_on}"]}
         period = widgets.choose_from_url(
-            "Period", "period", periods, str(SCORED_DAYS), width=260
+            "Period", "period", newest | periods | days, str(SCORED_DAYS), width=260
         )
         if city:
             depots = depots[depots["city"] == city]

@@ -9,6 +9,7 @@ import streamlit as st
 from dashboard.components import running_day, saved_change, widgets
 from dashboard.components.planner_name import planner_name
 from dashboard.planning import city_settings, entered_changes, van_plan
+from dashboard.planning.overrides import name_problem
 from dashboard.queries.freshness import Freshness
 from dashboard.text import formatting, plan_summaries
 from pipelines.planning import shift_times
@@ -27,7 +28,7 @@ def settings_form(settings: CitySettings, plan: Plan, freshness: Freshness) -> N
     when_opened = state.seen
     if when_opened is None or f"Vans {form}" not in st.session_state:
         when_opened = state.seen = settings
-    entered, unsure = _settings_fields(when_opened, form), ""
+    entered, unsure = _settings_fields(when_opened, form), list[str]()
     words_of = plan_summaries.settings_words
     outside = city_settings.entry_problems(entered)
     save = f"save settings {form}"
@@ -46,9 +47,7 @@ def settings_form(settings: CitySettings, plan: Plan, freshness: Freshness) -> N
             kept = " Its vans stay estimated." if entered.has_estimated_vans else ""
             sentence = f"Saved: the settings of {settings.city}, for everybody.{kept}"
             write = partial(city_settings.save, entered, planner)
-            wrong = city_settings.problems(entered, planner)
-            wrong += [unsure] if unsure else []
-            state.save(write, sentence, wrong)
+            state.save(write, sentence, outside + name_problem(planner) + unsure)
         else:
             state.tell(settings.city)
 
@@ -106,11 +105,11 @@ def _preview(entered: CitySettings, plan: Plan, freshness: Freshness) -> None:
     st.caption(f"**Preview:** {sentences}")
 
 
-def _ask_if_sure(entered: CitySettings, before: CitySettings, form: str) -> str:
-    """Asks to confirm none, far more or far fewer vans; returns a refusal until ticked."""
+def _ask_if_sure(entered: CitySettings, before: CitySettings, form: str) -> list[str]:
+    """Asks to confirm none, far more or far fewer vans; returns a refusal until it is ticked."""
     n_vans, n_before = entered.vans or 0, before.vans or 0
     is_none_left = n_before > n_vans == 0
     if not (is_none_left or (n_before and entered_changes.is_far(n_vans, n_before))):
-        return ""
+        return []
     sentence = f"{entered.city} would have {formatting.count(n_vans, 'van')} instead of {n_before:,}."
-    return widgets.refusal_unless_ticked(sentence, form)
+    return widgets.refusals_unless_ticked(sentence, form)

@@ -13,6 +13,7 @@ from dashboard.components import plan_parts, running_day, saved_change, widgets
 from dashboard.components.planner_name import planner_name
 from dashboard.planning import city_settings, van_decisions, van_plan
 from dashboard.planning.entered_changes import MAX_RATIO
+from dashboard.planning.overrides import name_problem
 from dashboard.queries.freshness import Freshness
 from dashboard.text import formatting, plan_summaries
 from pipelines.planning.city_settings import ACCEPT, ASK, HIRE, VanDecision
@@ -61,20 +62,21 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
         st.markdown(formatting.escape_markdown(f"Now: {decision_words(row)} ({by})."))
     n_vans = max(city.vans or 0, current.off_road)
     is_saving = st.session_state.get(f"save vans {form}", False)
-    entered = _fields(row, current, here, is_saving=is_saving)
-    if outside := van_decisions.range_problems(entered, n_vans):
-        st.warning(widgets.bullets(outside), icon=":material/warning:")
-    unsure = "" if outside else _ask_if_sure(entered, row, current, here)
+    entered, wrong = _fields(row, current, here, is_saving=is_saving)
+    wrong = wrong or van_decisions.entry_problems(entered, n_vans)
+    if wrong:
+        st.warning(widgets.bullets(wrong), icon=":material/warning:")
+    else:
+        wrong = _ask_if_sure(entered, row, current, here)
     vans = entered.extra, entered.off_road
-    if vans != (row["extra"], row["off_road"]) and not (outside or unsure):
+    if vans != (row["extra"], row["off_road"]) and not wrong:
         _preview(entered, plan, freshness, row)
     planner = planner_name(is_saving)
     place, is_clicked = saved_change.save_button("Save decision", f"save vans {form}")
     with place:
         if state.may_save(is_clicked):
             decision = replace(entered, decision_id=seen)
-            wrong = van_decisions.problems(decision, planner, n_vans)
-            wrong += [unsure] if unsure else []
+            wrong += name_problem(planner)
             wrong += [SAVED] if (entered, planner) == (current, current.made_by) else []
             words = decision_words(vars(decision))
             sentence = f"Saved: {name}, {formatting.day(chosen)}: {words}."
@@ -96,7 +98,8 @@ def _label(day: Mapping[Hashable, Any]) -> str:
 
 def _fields(
     day: Mapping[Hashable, Any], current: VanDecision, key: str, *, is_saving: bool
-) -> VanDecision:
+) -> tuple[VanDecision, list[str]]:
+    """Shows the fields; returns the decision entered, and sentences on numbers that are not whole."""
     lacking = max(int(day["at_pace"] + day["extra"] - day["vans"]), 0)
     keys = f"decision {key}", f"extra {key}"
     widgets.keep(*keys, f"off {key}", f"note {key}")
@@ -108,8 +111,8 @@ def _fields(
     # A new shortage in the plan refills the number; a change of today's pace does not.
     source = day["lacking"], current.extra
     suggested = current.extra or (lacking and (day["lacking"] or lacking))
-    widgets.fill(keys[1], suggested, source, may_refill=not is_saving)
-    widgets.fill(f"off {key}", current.off_road)
+    widgets.fill(keys[1], float(suggested), source, may_refill=not is_saving)
+    widgets.fill(f"off {key}", float(current.off_road))
     # A colleague's note belongs to their decision.
     is_same = st.session_state[keys[0]] == current.kind
     widgets.fill(f"note {key}", current.note, may_refill=is_same)
@@ -118,7 +121,7 @@ def _fields(
         offers = {**offers, lacking: f"Hire {lacking:,}: enough at today's pace"}
     with st.container(horizontal=True):
         for vans, label in offers.items():
-            hire = {keys[0]: HIRE, keys[1]: vans}
+            hire = {keys[0]: HIRE, keys[1]: float(vans)}
             st.button(label, on_click=st.session_state.update, args=(hire,))
     labels = ACTIONS | ({"": "Take back"} if current.kind else {})
     kind = st.segmented_control(
@@ -127,12 +130,10 @@ def _fields(
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom"):
         # Other decisions keep hired vans. A bounded field would silently restore its previous number.
-        extra: int | None = current.extra if kind else 0
+        extra = float(current.extra) if kind else 0.0
         if kind == HIRE:
-            extra = st.number_input(
-                "Extra vans", value=None, step=1, width=150, key=keys[1]
-            )
-        off_road = st.number_input("Off the road", step=1, width=150, key=f"off {key}")
+            extra = _number("Hired vans", keys[1])
+        off_road = _number("Off the road", f"off {key}")
         note = st.text_input(
             "Note", max_chars=500, width=420, key=f"note {key}",
             placeholder="From whom, at what cost" if kind == HIRE else None,
@@ -143,9 +144,19 @@ def _fields(
         )
     # A note belongs to a decision; without a decision it is dropped.
     told = note.strip() if kind or off_road else ""
-    return replace(
-        current, kind=kind or "", extra=extra or 0, off_road=off_road, note=told
+    broken = [vans for vans in (extra, off_road) if not vans.is_integer()]
+    entered = replace(
+        current, kind=kind or "", extra=int(extra), off_road=int(off_road), note=told
     )
+    return entered, [f"{vans:.12g} is not a whole number of vans." for vans in broken]
+
+
+def _number(label: str, key: str) -> float:
+    """The number in a field, 0 if it is emptied; a field of whole numbers would cut 2.5 to 2."""
+    number = st.number_input(
+        label, value=None, step=1.0, format="%g", width=150, key=key
+    )
+    return number or 0.0
 
 
 def _preview(
@@ -177,11 +188,10 @@ def _preview(
 
 def _ask_if_sure(
     entered: VanDecision, day: Mapping[Hashable, Any], current: VanDecision, key: str
-) -> str:
-    """Asks the planner to confirm far too many hired vans; returns the refusal if not ticked."""
+) -> list[str]:
+    """Asks the planner to confirm far too many hired vans; returns a refusal until it is ticked."""
     n_vans = int(day["vans"] - day["extra"]) + entered.extra
     if entered.extra <= current.extra or n_vans <= MAX_RATIO * day["needed"]:
-        return ""
-    vans = formatting.count(n_vans, "van")
-    sentence = f"That day would have {vans} and needs {day['needed']:,}."
-    return widgets.refusal_unless_ticked(sentence, key)
+        return []
+    sentence = f"That day would have {formatting.count(n_vans, 'van')} and needs {day['needed']:,}."
+    return widgets.refusals_unless_ticked(sentence, key)

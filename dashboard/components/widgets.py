@@ -77,8 +77,10 @@ def action(text: str, address: str, *, is_primary: bool) -> None:
 def choose_depot(labels: Mapping[str, str]) -> str:
     """The select box of depots; if the URL names none, a new page takes the session's last one."""
     _carry_over("depot", labels)
-    # The box does not ignore accents, so labels also contain plain spellings.
+    # The box does not ignore accents, so all labels but the one shown contain plain spellings.
     found_by = {key: formatting.with_plain_spelling(labels[key]) for key in labels}
+    if (chosen := st.query_params.get("depot", "")) in labels:
+        found_by[chosen] = labels[chosen]
     depot = choose_from_url("Depot", "depot", found_by, drops="city")
     st.session_state[f"{SESSION_PREFIX}depot"] = depot
     return depot
@@ -266,14 +268,16 @@ def missing_entry(sentence: str) -> None:
     st.html(html, unsafe_allow_javascript=True)
 
 
-def refusal_unless_ticked(sentence: str, key: str) -> str:
-    """Warns of an entry and asks for a tick; returns a refusal until it is ticked, then ''."""
+def refusals_unless_ticked(sentence: str, key: str) -> list[str]:
+    """Warns of an entry, if there is a sentence, and asks for a tick; a refusal until it is ticked."""
     label = "Yes, that is right"
+    if not sentence:
+        return []
     st.warning(formatting.escape_markdown(sentence), icon=":material/warning:")
     # The key contains the entry, so that another entry has an unticked box.
     if st.checkbox(label, key=f"sure {key} {sentence}"):
-        return ""
-    return f"Tick “{label}”, or correct the number."
+        return []
+    return [f"Tick “{label}”, or correct the number."]
 
 
 def bullets(sentences: Sequence[str]) -> str:

@@ -39,13 +39,8 @@ def save(settings: CitySettings, planner: str) -> None:
     unset: dict[str, None] = {}
     if settings.has_estimated_vans:
         unset = {"vans": None, "orders_per_van": None}
-    wrong = problems(settings, planner)
+    wrong = entry_problems(settings) + name_problem(planner)
     overrides.save(SAVE, wrong, planner=planner, **(vars(settings) | unset))
-
-
-def problems(settings: CitySettings, planner: str) -> list[str]:
-    """A sentence for each of `entry_problems`, and for a missing name."""
-    return entry_problems(settings) + name_problem(planner)
 
 
 def entry_problems(settings: CitySettings) -> list[str]:

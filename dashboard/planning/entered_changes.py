@@ -14,12 +14,8 @@ NUMBER = re.compile(r"(\d{1,3}(?:[,\s]\d{3})+|\d+)")
 STEP = re.compile(r"([+\-−])\s*(\d{1,3}(?:[,\s]\d{3})+|\d+)")
 # Two decimals at most: in "10,000 %" the comma may mean thousands.
 PERCENT = re.compile(r"([+\-−])\s*(\d+(?:[.,]\d{1,2})?)\s*%")
-NUMBER_RULE = (
-    "Write a number of orders such as 420, or a change such as +30, −30, +10 % or −5 %."
-)
+NUMBER_RULE = "Write a number of orders such as 420, or a change: +30 for 30 more, −5 for 5 fewer, +10 % or −5 %."
 FIGURES = r"\d[\d.,\s]*"
-
-
 SET, WITHDRAW = "set", "withdraw"
 """Actions of the form: a new number, and back to the model."""
 MAX_RATIO, MIN_DIFFERENCE = 3.0, 20.0

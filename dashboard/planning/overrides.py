@@ -15,7 +15,7 @@ from forecaster.errors import BadInputError
 NOTHING = "Nothing would change. Choose other days or depots."
 ADD = "select add_overrides(cast(:changes as jsonb), :reason, :planner)"
 UNDO = "select undo_changes(:what, cast(:ids as bigint[]), :planner)"
-MAX_REASON_LENGTH, MAX_NAME_LENGTH, MAX_ORDERS = 500, 100, 9_999_999
+MAX_REASON_LENGTH, MAX_NAME_LENGTH, MAX_ORDERS = 500, 100, 100_000
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,8 @@ def range_problems(changes: Sequence[Change]) -> list[str]:
     """A sentence on the first new number that is out of range; [] if none is."""
     numbers = [each.orders for each in changes if each.orders is not None]
     outside = [number for number in numbers if not 0 <= number <= MAX_ORDERS]
-    sentence = "That makes {} orders a day, outside 0 to {:,}. Give the number that you expect."
-    shown = [f"{number:,.0f}".replace("-", "−") for number in outside[:1]]
-    return [sentence.format(number, MAX_ORDERS) for number in shown]
+    sentence = "That makes {:,.0f} orders a day, outside 0 to {:,}. Give the number that you expect."
+    return [sentence.format(each, MAX_ORDERS).replace("-", "−") for each in outside[:1]]
 
 
 def text_problems(reason: str, planner: str) -> list[str]:

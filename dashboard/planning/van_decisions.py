@@ -1,6 +1,7 @@
 """Planners' decisions on the vans of a city on a day; each decision is stored as a new row."""
 
 from dashboard.planning import overrides
+from dashboard.planning.city_settings import MAX_VANS
 from dashboard.planning.overrides import MAX_REASON_LENGTH, name_problem, text_problem
 from pipelines.planning.city_settings import HIRE, VanDecision
 
@@ -8,7 +9,7 @@ DECIDE = (
     "select decide_vans(:city, :target_on, nullif(:kind, ''), :extra, :off_road, :note, :planner, "
     ":decision_id)"
 )
-MAX_VANS = 100_000
+MAX_HIRED = 1_000
 
 
 def save(decision: VanDecision, planner: str) -> None:
@@ -17,28 +18,24 @@ def save(decision: VanDecision, planner: str) -> None:
     `decision_id` is the newest decision of the day that the planner saw. The database refuses the
     decision if there is a newer one, or if the day is not forecast.
     """
-    wrong = problems(decision, planner)
+    wrong = entry_problems(decision) + name_problem(planner)
     overrides.save(DECIDE, wrong, planner=planner, **vars(decision))
 
 
-def range_problems(decision: VanDecision, n_vans: int = MAX_VANS) -> list[str]:
-    """A sentence for each number out of range; at most `n_vans` may be off the road."""
-    return [
+def entry_problems(decision: VanDecision, n_vans: int = MAX_VANS) -> list[str]:
+    """A sentence for each number missing or out of range, and for a note that is too long.
+
+    At most `n_vans` may be off the road.
+    """
+    wrong = [
         f"{name} are {number:,}, but must lie between 0 and {most:,}.".replace("-", "−")
         for name, number, most in (
-            ("Extra vans", decision.extra, MAX_VANS),
+            ("Hired vans", decision.extra, MAX_HIRED),
             ("Vans off the road", decision.off_road, n_vans),
         )
         if not 0 <= number <= most
     ]
-
-
-def problems(decision: VanDecision, planner: str, n_vans: int = MAX_VANS) -> list[str]:
-    """A sentence for each reason why a decision cannot be saved; `n_vans` as `range_problems`."""
-    wrong = range_problems(decision, n_vans)
     if decision.kind == HIRE and not decision.extra:
         wrong.append("Hire how many vans? Give a number, or accept the risk.")
-    wrong += text_problem(
-        "The note", decision.note, MAX_REASON_LENGTH, is_optional=True
-    )
-    return wrong + name_problem(planner)
+    note = decision.note
+    return wrong + text_problem("The note", note, MAX_REASON_LENGTH, is_optional=True)

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import sqlalchemy as sa
 import streamlit as st
+import structlog
 from pydantic import SecretStr
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, ProgrammingError
 
@@ -16,6 +17,7 @@ from pipelines.planning.days_ahead import Shown
 from pipelines.planning.tables import select
 from pipelines.settings import Settings
 
+log = structlog.get_logger()
 STATEMENT_SECONDS = 15
 CONNECT_SECONDS = 5
 READ_ONLY = (
@@ -51,8 +53,8 @@ MESSAGES = {
 }
 """Remedies of database errors, by SQLSTATE."""
 NO_ANSWER = (
-    "The database does not answer. Check that it runs with `harbor doctor`, then load "
-    "this page again."
+    "The numbers cannot be read just now. Try again in a minute; if it stays, tell whoever runs "
+    "Harbor Fleet."
 )
 
 
@@ -235,6 +237,9 @@ def database_error(error: DBAPIError) -> DatabaseError | None:
     """Maps a database error to a message with a remedy; None for a programming error."""
     message = MESSAGES.get(_sqlstate(error))
     if message is None and isinstance(error, OperationalError):
+        log.error(
+            "The database does not answer; check that it runs with `harbor doctor`"
+        )
         message = NO_ANSWER
     return None if message is None else DatabaseError(message)
 

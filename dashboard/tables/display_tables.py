@@ -22,10 +22,10 @@ HEADINGS = {
     "counted": "Forecasts",
     "coverage": "In the 80 % band",
     "delivery_probability": "Chance of full delivery",
-    "error": "Off by",
-    "error_share": "Off by %",
+    "error": html_tables.ERROR,
+    "error_share": html_tables.ERROR_SHARE,
     "made_by": "Changed by",
-    "mape": "Off by (MAPE)",
+    "mape": "Off by",
     "model_point": "Model",
     "model_version": "Model",
     "naive_mape": "Same day last week",
@@ -48,8 +48,8 @@ FRACTIONS = {
     "bias", "coverage", "error_share", "mape", "naive_mape", "wape",
 }  # fmt: skip
 MISSES_NOTE = (
-    "Off by: the model's last forecast less the actual orders; + is too high. Underlined: orders "
-    "outside the 80\N{NO-BREAK SPACE}% band."
+    "Too high by: the model's last forecast less the actual orders; − is too low. Underlined: "
+    "orders outside the 80\N{NO-BREAK SPACE}% band."
 )
 OCCASION = "Holiday or event"
 MANY_DAYS = 6
@@ -262,7 +262,7 @@ def past_orders(days: pd.DataFrame) -> pd.DataFrame:
 def past_occasions(days: pd.DataFrame) -> pd.DataFrame:
     """Past holidays and events, consecutive days merged, newest first; `days` as `past_orders`.
 
-    '≥ 7,900': orders of a day on which some depots' data is missing.
+    'Fri 380 · Sat 187' of several days; '≥ 7,900' where some depots' data is missing.
     """
     special = past_orders(days).query(f"`{OCCASION}` != ''")[::-1]
     is_same = special[OCCASION].eq(special[OCCASION].shift())
@@ -270,11 +270,12 @@ def past_occasions(days: pd.DataFrame) -> pd.DataFrame:
     runs = special.groupby((~is_next).cumsum().rename("run"))
     ends = zip(runs["Day"].first(), runs["Day"].last(), strict=True)
     newest_on = days.loc[days["actual"].notna(), "day_on"].max()
-    lacks = days.set_index("day_on").get("missing", pd.Series(dtype=int)).gt(0)
-    special["told"] = [
-        "≥\N{NO-BREAK SPACE}" * bool(lacks.get(day, False)) + formatting.orders(orders)
-        for day, orders in zip(special["Day"], special["Orders"], strict=True)
-    ]
+    lacks = days.loc[days.get("missing", 0 * days["actual"]).gt(0), "day_on"]
+    told = special["Orders"].map(formatting.orders).astype(str)
+    told = told.mask(special["Day"].isin(lacks), "≥\N{NO-BREAK SPACE}" + told)
+    weekdays = special["Day"].map(formatting.day).astype(str).str[:3]
+    is_alone = runs["Day"].transform("size").eq(1)
+    special["told"] = told.where(is_alone, weekdays + "\N{NO-BREAK SPACE}" + told)
     orders = [" · ".join(own) for _, own in runs["told"]]
     return pd.DataFrame(
         {
@@ -286,7 +287,7 @@ def past_occasions(days: pd.DataFrame) -> pd.DataFrame:
 
 
 def _note(row: Mapping[Hashable, Any], notes: list[str]) -> str:
-    """'No history, Black Friday', 'Ann set 515: “Fair”'; '' within the band, unless it was changed."""
+    """'No history, Black Friday', 'Ann set 515: “Fair”'; errors within the band are not explained."""
     told, is_outside = [], not row["p10"] <= row["actual"] <= row["p90"]
     if not pd.isna(row["override_orders"]):
         reason = formatting.quoted(row["override_reason"])
@@ -297,7 +298,7 @@ def _note(row: Mapping[Hashable, Any], notes: list[str]) -> str:
     elif is_outside and row["same_side"] >= MANY_DAYS:
         side = "low" if row["point"] < row["actual"] else "high"
         told.append(f"also too {side} on {row['same_side']} of the 7 days before")
-    text = ", ".join([*told, *notes]) if told or is_outside else ""
+    text = ", ".join([*told, *notes])
     return text[:1].upper() + text[1:]
 
 
@@ -313,7 +314,8 @@ def changes(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
             for row in rows
         ],
         "Change": list(map(plan_summaries.change_in_history, rows)),
-        "Note": result["note"].to_list(),
+        # An undo has none of its own.
+        "Note": result["note"].where(result["undoes"].isna(), "").to_list(),
     }  # fmt: skip
     return pd.DataFrame(table)
 

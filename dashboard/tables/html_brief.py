@@ -86,8 +86,7 @@ def _caution(estimated: Sequence[str]) -> str:
 
 
 def _item(decision: Decision) -> str:
-    kind = decision.kind
-    severe = " severe" if decision.is_severe else ""
+    kind, severe = decision.kind, " severe" * decision.is_severe
     places = "".join(_link(address, name) for name, address in decision.places)
     cities = f'<span class="places">Decide: {places}</span>' if places else ""
     state = "covered" if decision.is_covered else "decided" * decision.is_decided

@@ -27,7 +27,7 @@ MAX_DEPOTS, MAX_DEPOTS_OF_ONE_CITY = 120, 600
 """Maximum depots in the grid of several cities, and of one; browsers are slow with more."""
 MARKS, SHORT = ("status", "is_off", "is_closed", "place"), "Vans short"
 """Columns of the list of depots without a heading; the heading over its van shortages."""
-LATE = "Late orders"
+LATE, CHANGE = "Late orders", "vs last 7 days"
 DAY_STATES = {
     "counted": ("■", "data"),
     "missing": ("✕", "missing"),
@@ -56,8 +56,8 @@ def fleet_grid(
     days = [pd.Timestamp(day) for day in sorted(depots["target_on"].unique())]
     heads = [
         *(html_tables.day_head(day, names.get("", {}).get(day, "")) for day in days),
-        f'<th scope="col" class="wide">{formatting.count(len(days), "day")}</th>',
-        '<th scope="col" class="wide">vs last week</th>',
+        f'<th scope="col" class="wide">{formatting.count(len(days), "day")} ahead</th>',
+        f'<th scope="col" class="wide">{CHANGE}</th>',
     ]
     limit = max(max_depots // n_cities, 1)
     advice = "" if n_cities == 1 else "choose the city, "
@@ -87,14 +87,17 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
     heads, texts, rows = heads_of(numbers), _listed_texts(numbers), []
     has_cities = depots["city"].nunique() > 1
     # Phones show these below the depot's name.
-    vans = [head for head in heads if head.startswith(SHORT)]
+    vans = {
+        head: _unbroken(f" on {head.partition(': ')[2].rpartition(' ')[0]}")
+        for head in heads
+        if head.startswith(SHORT)
+    }
     css_class = {head: "desk" if head in (*heads[1:2], *vans) else "" for head in heads}
     for depot in depots.to_dict("records"):
         link = escape(formatting.link("depot", depot=depot["depot_id"]))
         cells = texts.get(depot["depot_id"], {})
         told = escape(depot["city"]) * has_cities, cells.get("status")
-        known = [(day.partition(": ")[2], cells.get(day)) for day in vans]
-        short = [f"{n} on {day.rpartition(' ')[0] or day}" for day, n in known if n]
+        short = [cells[each] + on for each, on in vans.items() if cells.get(each)]
         about = " · ".join(filter(None, told))
         on_phones = f"{' · ' * bool(about)}Short: {', '.join(short)}"
         about += f'<span class="phone">{on_phones}</span>' * bool(short)
@@ -112,10 +115,14 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
 
 
 def _lines(head: str) -> str:
-    """The heading, with a line break allowed only after its first word: 'Fri' and '27 Nov'."""
+    """The heading, with a line break allowed after its comma, else its first word: 'Fri' and '27 Nov'."""
     group, colon, own = head.rpartition(": ")
-    first, space, rest = own.partition(" ")
-    return group + colon + first + space + rest.replace(" ", "\N{NO-BREAK SPACE}")
+    parts = own.partition(", " if ", " in own else " ")
+    return f"{group}{colon}{_unbroken(parts[0])}{parts[1]}{_unbroken(parts[2])}"
+
+
+def _unbroken(text: str) -> str:
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def heads_of(numbers: pd.DataFrame) -> list[str]:
@@ -126,24 +133,22 @@ def heads_of(numbers: pd.DataFrame) -> list[str]:
 def _listed_texts(numbers: pd.DataFrame) -> dict[Hashable, Row]:
     """HTML of the cells of the list of depots, by depot_id and heading."""
     heads = heads_of(numbers)
-    texts = {head: html_tables.column(numbers[head], "Off by %") for head in heads}
+    own = {
+        head: html_tables.column(numbers[head], html_tables.ERROR_SHARE)
+        for head in heads
+    }
+    texts = pd.DataFrame(own, index=numbers.index)
     if heads:
-        texts["status"] = list(map(_late, numbers["status"]))
-        closed = zip(texts[heads[0]], numbers["is_closed"], strict=True)
-        texts[heads[0]] = [
-            "closed" if is_closed else text for text, is_closed in closed
-        ]
-        off_by = html_tables.column(numbers[heads[-1]], "Off by")
-        texts[heads[-1]] = [
-            html_tables.OUTSIDE_MARK.format(text) if is_off else text
-            for text, is_off in zip(off_by, numbers["is_off"], strict=True)
-        ]
+        first, last = heads[0], heads[-1]
+        texts["status"] = numbers["status"].map(_late)
+        texts[first] = texts[first].mask(numbers["is_closed"], "closed")
+        texts[last] = html_tables.column(numbers[last], html_tables.ERROR)
+        marked = texts[last].map(html_tables.OUTSIDE_MARK.format)
+        texts[last] = texts[last].mask(numbers["is_off"], marked)
     for head in filter(lambda head: head.startswith(SHORT), heads):
-        texts[head] = [
-            f'<span class="s{2 * min(n, 5)}">{text}</span>' if n else ""
-            for n, text in zip(numbers[head], texts[head], strict=True)
-        ]
-    return pd.DataFrame(texts, index=numbers.index).to_dict("index")
+        shades = (2 * numbers[head].clip(upper=5)).map('<span class="s{}">'.format)
+        texts[head] = (shades + texts[head] + "</span>").where(numbers[head] > 0, "")
+    return texts.to_dict("index")
 
 
 def _late(text: str) -> str:
@@ -223,16 +228,13 @@ def _city_totals(
     """A row of daily sums of `column`, with the `names` of days; `name` is HTML."""
     totals = depots.groupby("target_on")[column].sum()
     is_planned = column == "part"
-    change = (
-        formatting.signed_percent(summaries.change(depots), 0) if is_planned else ""
-    )
-    named = {
+    change = formatting.signed_percent(summaries.change(depots), 0) * is_planned
+    named: dict[Hashable, str] = {
         day: f'<small class="events">{escape(names[day])}</small>' for day in names
     }
     cells: dict[Hashable, str] = {
-        day: f'<td class="day">{_sum(totals[day])}{named.get(day, "")}</td>'
-        for day in days
-        if day in totals
+        day: f'<td class="day">{_sum(total)}{named.get(day, "")}</td>'
+        for day, total in totals.items()
     }
     wide = [
         f'<td class="wide">{formatting.orders(totals.sum())}</td>',
@@ -277,9 +279,8 @@ def _depot(rows: list[Row], days: Days) -> str:
         f'<td class="wide">{total}</td>',
         f'<td class="wide">{formatting.signed_percent(first["change"], 0)}</td>',
     ]
-    text = _late(status(first))
     name = f'<a href="{link}">{escape(first["name"])}</a>'
-    return html_tables.row(f"{name}<small>{text}</small>", cells)
+    return html_tables.row(f"{name}<small>{_late(status(first))}</small>", cells)
 
 
 def status(depot: Mapping[Any, Any]) -> str:
@@ -379,8 +380,7 @@ def _day_row(
     set_by = f"Set by {row['made_by']}: {formatting.quoted(row['override_reason'])}"
     told, override = escape(", ".join(notes)), escape(set_by) * bool(row["is_set"])
     before = escape(row["noted_before"])
-    small = filter(None, (override, before))
-    below = "".join(f"<small>{each}</small>" for each in small)
+    below = "".join(f"<small>{each}</small>" for each in (override, before) if each)
     cells.append(f'<td class="fill desk">{told}{below}</td>')
     link = escape(formatting.why_link(depot_id, day))
     name = f'<a href="{link}" target="_self">{formatting.day(day)}</a>'

@@ -12,9 +12,9 @@ import pandas as pd
 
 from dashboard.text import formatting
 
-DIFFERENCES = {"Off by"}
-"""Columns of signed whole numbers."""
-SIGNED_PERCENTAGES = {"Bias": 1, "Off by %": 0}
+ERROR, ERROR_SHARE = "Too high by", "Too high by %"
+"""Columns of forecast less actual, as signed whole numbers and as percentages."""
+SIGNED_PERCENTAGES = {"Bias": 1, ERROR_SHARE: 0}
 """Columns of signed percentages, and their number of decimals."""
 OUTSIDE = "Outside its band"
 """A column of 'yes' and '' that pages show as a mark on the numbers of the column 'Actual'."""
@@ -77,8 +77,8 @@ def table(
 ) -> str:
     """A small display table; its first column names the rows.
 
-    Columns that are empty in every row are left out. A name such as 'Test: Off by' puts a column
-    into the group 'Test', which is named above its first column. `OUTSIDE` marks numbers.
+    Columns that are empty in every row are left out. A name such as 'Orders: 7 days' puts a column
+    into the group 'Orders', which is named above its first column. `OUTSIDE` marks numbers.
 
     Args:
       result: A table of `display_tables`, or one with the same columns.
@@ -125,7 +125,7 @@ def column(values: pd.Series, name: str) -> list[str]:
     if not pd.api.types.is_numeric_dtype(values):
         return _texts(values, str)
     if pd.api.types.is_integer_dtype(values):
-        is_signed = name in DIFFERENCES
+        is_signed = name == ERROR
         return _texts(values, formatting.signed if is_signed else "{:,}".format)
     shares = values.astype(float) / 100
     if name in SIGNED_PERCENTAGES:
@@ -137,7 +137,7 @@ def column(values: pd.Series, name: str) -> list[str]:
 def head(name: str, before: str) -> str:
     """A heading as HTML, below its group's name unless the heading `before` has the same group."""
     group, _, own = name.rpartition(": ")
-    own = own.replace("Off by", "Off\N{NO-BREAK SPACE}by")
+    own = own.replace(" by", "\N{NO-BREAK SPACE}by")
     begins = group != before.rpartition(": ")[0]
     return (f'<b class="group">{escape(group)}</b>' if begins else "") + escape(own)
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from datetime import datetime
 from operator import itemgetter
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -10,6 +11,8 @@ import pandas as pd
 
 from dashboard.text import formatting, summaries
 
+Model = Mapping[Any, Any]
+Names = Mapping[pd.Timestamp, str]
 ROLES = {
     "champion": "in use",
     "challenger": "not evaluated yet",
@@ -20,10 +23,7 @@ ROLES = {
 
 
 def status(
-    models: pd.DataFrame,
-    scores: pd.DataFrame,
-    zone: ZoneInfo,
-    occasions: Mapping[pd.Timestamp, str],
+    models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo, occasions: Names
 ) -> str:
     """Sentences on the live model's accuracy and age, and on the outcome of the newest model.
 
@@ -39,28 +39,35 @@ def status(
     if not champions:
         return f"No model is in use, so no forecasts will be made. {outcome}"
     [champion] = champions
-    since = champion["promoted_at"]
-    since = champion["created_at"] if pd.isna(since) else since
-    day = formatting.day(since.astimezone(zone))
+    day = formatting.day(_live_since(champion, zone))
     live = scores[scores["model_version"] == champion["version"]]
     if live["mape"].isna().all():
         return f"The model, live since {day}, is not scored yet. {outcome}".strip()
-    mapes = live.set_index("forecaster")["mape"]
-    own, naive = mapes["forecast"], mapes.get("seasonal naive", math.nan)
-    scored = formatting.count(n_days := int(live["n_days"].max()), "day")
+    scored = _scored_days(champion, scores, zone, occasions)
     subject = f"The model, live since {day} and scored on {scored}, was"
-    error = summaries.error_sentence(subject, own, naive)
-    first_on = pd.Timestamp(since.astimezone(zone).date())
+    return f"{summaries.error_sentence(subject, live)} {outcome}".strip()
+
+
+def _live_since(model: Model, zone: ZoneInfo) -> datetime:
+    since = model["promoted_at"]
+    since = model["created_at"] if pd.isna(since) else since
+    return since.astimezone(zone)
+
+
+def _scored_days(
+    model: Model, scores: pd.DataFrame, zone: ZoneInfo, occasions: Names
+) -> str:
+    """'9 days' of a scored model's forecasts; '3 days with Black Friday' if they are few."""
+    own = scores[scores["model_version"] == model["version"]]
+    told = formatting.count(n_days := int(own["n_days"].max()), "day")
     days = scores[scores["grain"] == "day"]["day_on"].drop_duplicates().sort_values()
-    own_days = days[days >= first_on].tail(n_days * (n_days < summaries.WEEK_DAYS))
-    special = formatting.listed(
-        [*dict.fromkeys(filter(None, map(occasions.get, own_days)))]
-    )
-    told = f"Among these days: {special}. " if special else ""
-    return f"{error} {told}{outcome}".strip()
+    first_on = pd.Timestamp(_live_since(model, zone).date())
+    few = days[days >= first_on].head(n_days * (n_days < summaries.WEEK_DAYS))
+    special = dict.fromkeys(filter(None, map(occasions.get, few)))
+    return f"{told} with {formatting.listed([*special])}" if special else told
 
 
-def _outcome(newest: Mapping[Any, Any], zone: ZoneInfo) -> str:
+def _outcome(newest: Model, zone: ZoneInfo) -> str:
     """'The newest model, trained on Fri 21 Nov: turned down. It is worse than …'; '' if in use."""
     if newest["role"] == "champion":
         return ""
@@ -75,32 +82,39 @@ def _tested(scores: Mapping[Any, Any], name: str) -> float:
 
 
 def all_models(
-    models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo
+    models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo, occasions: Names
 ) -> pd.DataFrame:
     """Display table of `queries.models`, no empty columns; arguments as in `status`."""
     own, champion = (
         [_tested(each, name) for each in models["scores"]]
         for name in ("gru", "champion")
     )
-    decisions = [decision(model, zone) for model in models.to_dict("records")]
-    of_models = scores.query("grain == 'model' and forecaster == 'forecast'")
-    live = of_models.set_index("model_version")["mape"]
+    records = models.to_dict("records")
+    decisions = [decision(model, zone) for model in records]
+    is_own = scores["grain"].eq("model") & scores["forecaster"].eq("forecast")
+    mapes = scores[is_own].set_index("model_version")["mape"].dropna()
+    live = [
+        f"{formatting.percent(mapes[version])} on {_scored_days(model, scores, zone, occasions)}"
+        if (version := model["version"]) in mapes
+        else None
+        for model in records
+    ]
     went_live = pd.to_datetime(models["promoted_at"], utc=True)
     table = pd.DataFrame(
         {
             "Trained up to": formatting.days(models["trained_through"]),
             "Status": [words[:1].upper() + words[1:] for words in decisions],
             "Went live": formatting.days(went_live.dt.tz_convert(zone)),
-            "Live: Off by": 100 * models["version"].map(live).to_numpy(float),
-            "Test: Off by": own,
-            "Test: Model before": champion,
+            "Off by: Live": live,
+            "Off by: Test before use": own,
+            "Off by: Model before, same test": champion,
             "Version": models["version"].to_list(),
         }
     )
     return table.dropna(axis="columns", how="all")
 
 
-def decision(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
+def decision(model: Model, zone: ZoneInfo) -> str:
     """Role, reason and pruning of a row of `queries.models`: 'turned down. It is worse than …'.
 
     Leaves out the test's scores, which the table has, and the reason if the model passed.

@@ -122,7 +122,7 @@ def _city_cell(day: Row, marked: date | None) -> str:
     text, chance = "", day["delivery_probability"]
     if chance < CERTAIN:
         likely = escape(formatting.chance(chance)).replace(" ", "&nbsp;")
-        text = f'<small>{likely}<span class="desk"> sure</span></small>'
+        text = f'<small>{likely}<span class="desk"> chance</span></small>'
     if day["made_by"]:
         text += f"<small>{_decision(day)}</small>"
     short = _short(day["short"], is_decided=day["is_decided"])
@@ -177,7 +177,7 @@ def _depot_cell(row: Row, marked: date | None) -> str:
         link = _edit_link(row, "closed", "closed")
         return f'<td class="{css_class} closed"{closed_since(row)}>{link}</td>'
     title = (
-        "All carried with a chance of "
+        "Chance of full delivery "
         f"{formatting.chance(row['delivery_probability'])}{override_note(row)}"
     )
     orders = formatting.orders(row["point"])

@@ -34,10 +34,17 @@ FORMATS = {
     "number": {"num_format": "#,##0"},
     "day": {"num_format": "ddd d mmm yyyy", "align": "left"},
     "time": {"num_format": "ddd d mmm yyyy hh:mm", "align": "left"},
-    "percent": {"num_format": '0.0" %"'},
-    # Values are rounded down, or 99.5, so that cells read as on the pages.
-    "chance": {"num_format": '[>99]"> 99 %";[<1]"< 1 %";0" %"'},
+    "percent": {"num_format": "0.0 %"},
+    # Values are rounded down, or 99.5 %, so that cells read as on the pages.
+    "chance": {"num_format": '[>0.99]"> 99 %";[<0.01]"< 1 %";0 %'},
 }  # fmt: skip
+WIDEST = {
+    "day": ["Wed 30 Sep 2026"],
+    "time": ["Wed 30 Sep 2026 23:59"],
+    "percent": [""],
+    "chance": [""],
+}
+"""Widest texts of the formats whose cells are not as wide as their values."""
 CITY_COLUMNS = (
     "city", "target_on", "point", "model_point", "needed", "vans", "short",
     "drivers", "drivers_needed", "undelivered", "delivery_probability", "extra", "off_road", "kind", "made_by", "made_at",
@@ -85,7 +92,7 @@ def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
         made_by="Decided by",
         made_at="Decided at",
         kind="Decision",
-        extra="Extra vans",
+        extra="Hired vans",
         off_road="Off the road",
         drivers=f"Drivers{all_shifts}",
         drivers_needed=f"Drivers needed{all_shifts}",
@@ -93,7 +100,7 @@ def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
     every_day = display_tables.display(plan.every_day, "city", "delivery_probability")
     sheets = {
         "Cities": ("Vans (need, have, short) and orders of each city and day", cities),
-        "Every day": ("Chance in % that the vans carry all orders on every day", every_day),
+        "Every day": ("Chance of full delivery on every day", every_day),
     }  # fmt: skip
     if not plan.shifts.empty:
         # Usual shifts, which nobody has set, have no shortage; that empty column is left out.
@@ -188,7 +195,7 @@ def moves(depots: pd.DataFrame) -> pd.DataFrame:
 
 
 def grid(depots: pd.DataFrame, column: str) -> pd.DataFrame:
-    """A column of `Plan.depots` as depots × days, followed by the totals of each city.
+    """A column of `Plan.depots` as depots × days, followed by the totals of each city and of all.
 
     Whole numbers, rounded after summing (for orders, to the planned total); "closed" where a depot
     is closed, missing where it has no forecast.
@@ -197,15 +204,16 @@ def grid(depots: pd.DataFrame, column: str) -> pd.DataFrame:
     wide = depots.pivot_table(column, keys, "target_on", aggfunc="sum")
     summed = "part" if column == "point" else column
     totals = depots.pivot_table(summed, "city", "target_on", aggfunc="sum")
+    if len(totals) > 1:
+        totals.loc[TOTALS[1]] = totals.sum()
     totals.index = pd.MultiIndex.from_tuples(
-        [(city, "", "") for city in totals.index], names=keys
+        [(city, TOTALS[0], "") for city in totals.index], names=keys
     )
     both = pd.concat([wide, totals]).round().astype("Int64")
     closed = depots.assign(is_closed=(depots["basis"] == "closed") & ~depots["is_set"])
     is_closed = closed.pivot_table("is_closed", keys, "target_on", aggfunc="any")
     is_closed = is_closed.reindex(both.index).fillna(False).astype(bool)
     both = both.astype(object).mask(is_closed, CLOSED).reset_index()
-    both["name"] = both["name"].where(both["depot_id"] != "", TOTALS[0])
     headings = {"city": "City", "name": "Depot", "depot_id": "Depot id"}
     return both.rename(columns=lambda name: headings.get(name) or formatting.day(name))
 
@@ -215,29 +223,24 @@ def _write(
 ) -> None:
     """Writes a table with its headings frozen, in columns as wide as their texts."""
     for place, name in enumerate(table.columns):
-        values = table[name]
-        is_day = pd.api.types.is_datetime64_any_dtype(values)
-        is_percent = pd.api.types.is_float_dtype(values)
-        texts = [] if is_percent or is_day else [str(value) for value in values[:200]]
-        if is_day:
-            texts = ["Wed 30 Sep 2026 23:59" if name in TIMES else "Wed 30 Sep 2026"]
-        of_day = formats["time" if name in TIMES else "day"]
-        of_percent = formats["chance" if name == CHANCE else "percent"]
+        values, style = table[name], ""
+        if pd.api.types.is_datetime64_any_dtype(values):
+            style = "time" if name in TIMES else "day"
+        elif pd.api.types.is_float_dtype(values):
+            values = values / 100
+            style = "chance" if name == CHANCE else "percent"
+        texts = WIDEST.get(style) or [str(value) for value in values[:200]]
         longest = max(map(len, [f"{name}  ", *texts]))
         width = min(max(longest + 1, MIN_WIDTH), MAX_WIDTH)
         sheet.set_column(place, place, width, formats["number"])
         sheet.write_string(0, place, str(name), formats["head"])
         for row, value in enumerate(values, start=1):
-            if pd.isna(value):
+            if pd.isna(value) or value == "":
                 continue
-            if is_day:
-                sheet.write_datetime(row, place, value.to_pydatetime(), of_day)
-            elif isinstance(value, str):
+            if isinstance(value, str):
                 sheet.write_string(row, place, value)
-            elif is_percent:
-                sheet.write_number(row, place, value, of_percent)
             else:
-                sheet.write_number(row, place, float(value))
+                sheet.write(row, place, value, formats.get(style))
     sheet.freeze_panes(1, 0)
     sheet.set_landscape()
     sheet.set_paper(9)

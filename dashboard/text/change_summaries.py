@@ -84,15 +84,16 @@ def _sum(preview: pd.DataFrame, name: str) -> str:
 
 
 def far_sentence(far: Sequence[Change], names: Mapping[str, str]) -> str:
-    """Names what `entered_changes.far_from_model` found, at least one."""
-    places = [
-        f"{_cell(each.cell, names)} ({formatting.orders(each.orders or 0.0)}, model "
-        f"{formatting.orders(each.cell.model_orders)})"
-        for each in far
-    ]
-    return (
-        "More than three times the model's number, or less than a third of it: "
-        f"{formatting.listed(places)}."
+    """Names what `entered_changes.far_from_model` found; '' for nothing."""
+    places: dict[str, list[str]] = {}
+    for each in far:
+        orders, model = each.orders or 0.0, each.cell.model_orders
+        how = "More than three times" if orders > model else "Less than a third of"
+        number = f"({formatting.orders(orders)}, model {formatting.orders(model)})"
+        places.setdefault(how, []).append(f"{_cell(each.cell, names)} {number}")
+    return " ".join(
+        f"{how} the model's number: {formatting.listed(own)}."
+        for how, own in places.items()
     )
 
 

@@ -28,13 +28,12 @@ A_YEAR = pd.Timedelta(weeks=52)  # to a day of the same weekday
 BASES = {"model": "own history", "cold_start": "similar depots", "closed": "closed"}
 NAIVE = "same day last week"
 """The seasonal naive forecast, as pages call it."""
-MODEL_PARTS = {NETWORK: "Recent weeks", POINT_SHIFT: "Shift", CORRECTED: "Newer data"}
-"""Plain names of forecast parts that are named after the model's internals."""
 PART_NOTES = {
     NETWORK: "Recent weeks: the effect of the depot's last weeks.",
-    POINT_SHIFT: "Shift: a little below the median, which keeps errors in percent small.",
+    POINT_SHIFT: "Taken off: a little, as a forecast that is too high is further off in percent.",
     CORRECTED: "Newer data: orders and events that came after the forecast was made.",
 }
+"""Plain names of forecast parts that are named after the model's internals, with what they are."""
 COMMAND = r"'harbor [^']*'|`[^`]*`"
 CLOCK = r"[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?"
 # An ISO 8601 day or timestamp, but not inside a command or a file name.
@@ -131,8 +130,8 @@ def display_name(name: str) -> str:
 
 def part_name(part: str) -> str:
     """Display name of a part of a forecast: 'holiday: New Year's Day' becomes "New Year's Day"."""
-    if part in MODEL_PARTS:
-        return MODEL_PARTS[part]
+    if part in PART_NOTES:
+        return PART_NOTES[part].partition(":")[0]
     names = part.removeprefix("holiday: ").removeprefix("signal: ").split(", holiday: ")
     return ", ".join(
         name if "holiday: " in part else event_name(name) for name in names

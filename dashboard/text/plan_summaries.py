@@ -19,7 +19,7 @@ from pipelines.planning.words import decision_words
 
 MAX_NAMED, WEEK = 4, pd.Timedelta(days=7)
 """Maximum number of short days listed by name, and the period in which a weekday is unambiguous."""
-MOVES_NOTE = "Each move is for one day. Even a short depot lends a van if it carries a tenth of a load more elsewhere."
+MOVES_NOTE = "Each move is for that day only. A depot that is short itself lends a van only where this van delivers more orders: at least a tenth of a full van more."
 
 
 def settings_text(settings: CitySettings, zone: ZoneInfo, n_shifts: int = 0) -> str:
@@ -68,8 +68,7 @@ def overview(plan: Plan) -> str:
         short_days(days) or f"{cities} has enough vans every day": True,
         f"About {formatting.count(round(late), 'order')} late in {formatting.next_days(period)}, "
         f"{share} of all": late > 0,
-        "Chance that the vans carry all orders every day: "
-        f"{formatting.chance(chance)}": not np.isnan(chance),
+        f"Chance of full delivery every day: {formatting.chance(chance)}": chance >= 0,
         note: bool(unknown),
     }
     return " ".join(f"{sentence}." for sentence, is_told in told.items() if is_told)
@@ -100,24 +99,24 @@ def need_sentence(plan: Plan, settings: CitySettings, day: date) -> str:
     level = f"{100 * settings.service_level:.0f}\N{NO-BREAK SPACE}%"
     return (
         f"Need on {formatting.day(day)}: {formatting.count(round(n_orders), 'order')} fill "
-        f"{formatting.count(full, 'van')}{steps}; with a margin, so that all are carried with a "
+        f"{formatting.count(full, 'van')}{steps}; with a margin for full delivery at a "
         f"chance of {level}, {needed:,}."
     )
 
 
 def rules(plan: Plan, settings: CitySettings) -> str:
     """How need, drivers and shifts of a city's plan are calculated, as a Markdown list."""
-    of_shifts = "Shifts: a day needs the vans of its fullest shift."
+    shifts = "Shifts: a day needs the vans of its fullest shift."
     if not settings.shifts:
-        of_shifts = "Shifts: usual ones, as nobody has set any."
+        shifts = "Shifts: usual ones, as nobody has set any."
     need = (
-        "Need: the vans that carry all orders of a day at the service level, if they are moved between "
-        "depots that morning. The chance of full delivery counts with such moves, too."
+        "Need: the vans that carry all orders of a day (full delivery) with the chance that the service "
+        "level asks for, if they are moved between depots that morning. Chances count such moves, too."
     )
+    covered = "Covered: a day that would be short without its hired vans."
     drivers = "Drivers: for the vans that go out, at least one in each shift."
-    shifts = [] if plan.shifts.empty else [of_shifts]
-    told = [need, drivers, *shifts, TOTALS_NOTE]
-    return "\n".join(f"- {each}" for each in told)
+    told = [need, covered, drivers, shifts * (not plan.shifts.empty), TOTALS_NOTE]
+    return "\n".join(f"- {each}" for each in filter(None, told))
 
 
 def first_to_look_at(days: pd.DataFrame) -> date:
@@ -191,24 +190,24 @@ def shortage_in_words(day: Mapping[Hashable, Any]) -> str:
 def shortage_sentence(day: Mapping[Hashable, Any]) -> str:
     """The shortage and the chance of full delivery of a day of `Plan.cities`.
 
-    'Fri 27 Nov: 23 vans short; 12 % sure to carry all orders, about 682 orders late.' Once vans are
-    hired: 'Fri 27 Nov: covered, 23 vans hired; 90 % sure to carry all orders. Without: …'
+    'Fri 27 Nov: 23 vans short; chance of full delivery 12 %, about 682 orders late.' Once vans are
+    hired: 'Fri 27 Nov: covered, 23 vans hired; chance of full delivery 90 %. Without them: …'
     """
     if not (day["lacking"] or day["extra"]):
         return "There are enough vans on that day."
     name = formatting.day(day["target_on"])
     hired = f"{formatting.count(int(day['extra']), 'van')} hired"
-    sure = f"{formatting.chance(day['delivery_probability'])} sure to carry all orders"
+    chance = f"chance of full delivery {formatting.chance(day['delivery_probability'])}"
     if not day["short"]:
-        covered = f"{name}: covered, {hired}; {sure}."
+        covered = f"{name}: covered, {hired}; {chance}."
         if not day["lacking"]:
             return covered
         late = late_in_words(day["undelivered_without"])
-        return f"{covered} Without: {formatting.chance(day['chance_without'])}, and {late}."
+        return f"{covered} Without them: {formatting.chance(day['chance_without'])}, and {late}."
     short = f"{formatting.count(int(day['short']), 'van')} short"
     if day["extra"]:
         short = f"{hired}, {day['short']:,} still short"
-    return f"{name}: {short}; {sure}, {late_in_words(day['undelivered'])}."
+    return f"{name}: {short}; {chance}, {late_in_words(day['undelivered'])}."
 
 
 def moved_vans(depot: str, moves: Sequence[Transfer]) -> str:
@@ -243,7 +242,7 @@ def late_in_words(orders: float) -> str:
 
 
 def offers(day: Mapping[Hashable, Any]) -> dict[int, str]:
-    """Offers of extra vans for a short day, by the number of vans: 23 → 'Hire 23: 92 % sure'."""
+    """Offers of hired vans for a short day, by their number: 23 → 'Hire 23: full delivery 92 %'."""
     if not day["short"]:
         return {}
     lacking, fewer = int(day["lacking"]), int(day["for_likely"])
@@ -252,7 +251,7 @@ def offers(day: Mapping[Hashable, Any]) -> dict[int, str]:
         chances[fewer] = day["likely_chance"]
     in_all = " in all" if day["extra"] else ""
     return {
-        vans: f"Hire {vans:,}{in_all}: {formatting.chance(chance)} sure"
+        vans: f"Hire {vans:,}{in_all}: full delivery {formatting.chance(chance)}"
         for vans, chance in chances.items()
     }
 

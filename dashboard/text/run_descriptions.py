@@ -20,6 +20,7 @@ STATES = {
 REPAIRED = "Another run of this night made its forecast."
 LATER_HAS = "Later forecasts include them. "
 COUNTED = {"new", "corrected", "left_old", "depots"}
+SENT_IF = "it is sent if notifications are set up"
 AGAIN = "then run 'harbor nightly'."
 LATER = " Since then a later night has made a forecast."
 
@@ -102,7 +103,7 @@ def _failed_steps(runs: pd.DataFrame, night: Mapping[Hashable, Any]) -> dict[str
 
 def runs_table(runs: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     """Display table of the nightly runs of `queries.runs`."""
-    nights = _nights(runs)
+    nights = _nights(_with_late_orders(runs))
     is_done = nights["state"] == "done"
     last_runs = nights[is_done].groupby("origin_on")["run_id"].max()
     is_made = nights["run_id"] < nights["origin_on"].map(last_runs)
@@ -111,21 +112,25 @@ def runs_table(runs: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     errors = nights["error"].where(~is_past, nights["error"] + LATER)
     errors = errors.mask(is_made, REPAIRED)
     forecasts = runs[runs["step"] == "forecast"].set_index("parent_id")["metrics"]
-    last_at = nights.loc[is_done, "started_at"].max()
-    has_come = nights["late_came_at"].map(lambda came_at: bool(came_at < last_at))
-    late = [
-        _late(row, forecasts.get(row["run_id"], {}).get("late_cities", {}), zone)
-        + LATER_HAS * is_later
-        for row, is_later in zip(nights.to_dict("records"), has_come, strict=True)
-    ]
-    is_repaired = is_made | (is_done & has_come.astype(bool))
     # A night's counts are shown with its steps.
     metrics = nights["metrics"].map(
         lambda each: {name: each[name] for name in each if name not in COUNTED}
     )
-    state = nights["state"].mask(is_repaired, "repaired")
-    nights = nights.assign(error=errors, late=late, state=state, metrics=metrics)
+    late = nights["run_id"].map(
+        lambda night: forecasts.get(night, {}).get("late_cities", {})
+    )
+    state = nights["state"].mask(is_made, "repaired")
+    nights = nights.assign(error=errors, state=state, metrics=metrics, late=late)
     return _table(nights, zone, "Night after", _origin)
+
+
+def _with_late_orders(runs: pd.DataFrame) -> pd.DataFrame:
+    """Adds `has_later`, whether a later night has a night's late orders; steps are as their night."""
+    last_at = _nights(runs).query("state == 'done'")["started_at"].max()
+    came_at = runs.set_index("run_id")["late_came_at"].to_dict()
+    own = [came_at[run] for run in runs["parent_id"].fillna(runs["run_id"])]
+    has_later = pd.Series([each < last_at for each in own], runs.index, dtype=bool)
+    return runs.assign(late_came_at=own, has_later=has_later)
 
 
 def last_trouble(runs: pd.DataFrame, nights: pd.DataFrame) -> str:
@@ -161,19 +166,19 @@ def _trouble(night: Mapping[Hashable, Any]) -> str:
     return f"Last trouble{over}: {what if is_told else night_after}."
 
 
-def _late(night: Mapping[Any, Any], cities: Mapping[str, int], zone: ZoneInfo) -> str:
-    """'Without the orders of London (8 depots), which came on Sun 22 Nov. '; '' with all orders."""
-    if not cities:
-        return ""
+def _late(run: Mapping[Any, Any], cities: Mapping[str, int], zone: ZoneInfo) -> str:
+    """'Without the orders of London (8 depots), which came on Sun 22 Nov. '."""
     depots = [f"{city} ({formatting.count(n, 'depot')})" for city, n in cities.items()]
-    came, came_at = "", night["late_came_at"]
+    came, came_at = "", run["late_came_at"]
     if not pd.isna(came_at):
         came = f", which came on {formatting.day(came_at.astimezone(zone))}"
-    return f"Without the orders of {formatting.listed(depots)}{came}. "
+    told = f"Without the orders of {formatting.listed(depots)}{came}. "
+    return told + LATER_HAS * run["has_later"]
 
 
 def steps(runs: pd.DataFrame, run_id: int, zone: ZoneInfo) -> pd.DataFrame:
     """Display table of the steps of one run, in order, or of the run itself if it has none."""
+    runs = _with_late_orders(runs)
     own = runs[runs["parent_id"] == run_id]
     rows = runs[runs["run_id"] == run_id] if own.empty else own
     table = _table(rows, zone, "Step", _step)
@@ -211,7 +216,8 @@ def _table(
     name_row: Callable[[Mapping[Any, Any]], str],
 ) -> pd.DataFrame:
     is_late = rows["metrics"].map(lambda metrics: bool(metrics.get("late_depots")))
-    state = rows["state"].mask(is_late & rows["state"].eq("done"), "partial")
+    late_state = rows["has_later"].map({True: "repaired", False: "partial"})
+    state = rows["state"].mask(is_late & rows["state"].eq("done"), late_state)
     records = rows.assign(state=state).to_dict("records")
     return pd.DataFrame(
         {
@@ -221,19 +227,24 @@ def _table(
                 formatting.timestamp(row["started_at"], zone) for row in records
             ],
             "Duration": [duration(row["seconds"]) for row in records],
-            "Result": [formatting.format_dates(_result(row), zone) for row in records],
+            "Result": [
+                formatting.format_dates(_result(row, zone), zone) for row in records
+            ],
         }
     )
 
 
-def _result(row: Mapping[Any, Any]) -> str:
+def _result(row: Mapping[Any, Any], zone: ZoneInfo) -> str:
     if error := _error(row):
         return error
     metrics = dict(row["metrics"])
     if lines := metrics.pop("lines", []):
-        metrics["message_for"] = formatting.count(len(lines), "city", "cities")
-    if row.get("late"):
+        number = formatting.count(len(lines), "city", "cities")
+        metrics["morning_message_written_for"] = f"{number}; {SENT_IF}"
+    late = ""
+    if cities := metrics.pop("late_cities", row.get("late")):
         metrics.pop("late_depots", None)
+        late = _late(row, cities, zone)
     # A night shows only the number of alarms; its step `accuracy` shows their texts.
     if row["step"] == "nightly" and (alarms := metrics.pop("alarms", None)):
         metrics = {"accuracy_alarms": len(alarms)} | metrics
@@ -241,7 +252,7 @@ def _result(row: Mapping[Any, Any]) -> str:
     told = told.replace("new champion", "new model in use")
     if row["step"] == "prune" and row["state"] == "done":
         told = told or "nothing old to remove"
-    return f"{row.get('late', '')}{told[:1].upper()}{told[1:]}".strip()
+    return f"{late}{told[:1].upper()}{told[1:]}".strip()
 
 
 def _error(row: Mapping[Any, Any]) -> str:

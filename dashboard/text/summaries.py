@@ -1,7 +1,6 @@
 """Summary sentences of query results; no I/O."""
 
 import math
-from collections import defaultdict
 from collections.abc import Hashable, Mapping
 from datetime import date
 from operator import itemgetter
@@ -14,7 +13,7 @@ from dashboard.queries.pipeline import RunInProgress
 from dashboard.text import formatting
 
 Row = dict[Hashable, Any]
-LEVELS = {"depots": "at depots", "cities": "in cities", "fleet": "in the fleet"}
+LEVELS = {"depots": "depots' days", "cities": "cities'", "fleet": "the fleet's"}
 AT_WORK = {"ingest": "Loading", "demand": "Counting orders", "forecast": "Forecasting"}
 WEEK_DAYS = 7
 TOTALS_NOTE = "A total is forecast as a whole: the depots need not add up to it."
@@ -67,7 +66,7 @@ def progress_sentence(progress: RunInProgress) -> str:
 
 
 def depot_sentence(ahead: pd.DataFrame) -> str:
-    """'Short of vans: 2 on Fri, about 60 orders late. 1,735 orders in the next 7 days, +9 % vs last week.'.
+    """'Short of vans: 2 on Fri, about 60 orders late. 1,735 orders in the next 7 days, +9 % vs last 7 days.'.
 
     `ahead` has the days ahead of `queries.depot_days`, with vans, short and undelivered of
     `Plan.depots`. '5 own vans.' follows where they are known.
@@ -78,7 +77,8 @@ def depot_sentence(ahead: pd.DataFrame) -> str:
     lacking = f"Short of vans: {short}{lost}. " if short else ""
     orders = formatting.count(round(ahead["point"].sum()), "order")
     difference = formatting.signed_percent(change(ahead, "point"), 0)
-    told = f"{orders} in {formatting.next_days(len(ahead))}, {difference} vs last week."
+    told = f"{orders} in {formatting.next_days(len(ahead))}, "
+    told += f"{difference} vs last 7 days."
     own = ahead["vans"].max()
     vans = "" if math.isnan(own) else f" {formatting.count(int(own), 'own van')}."
     return lacking + told + vans
@@ -97,11 +97,9 @@ def parts_sentence(parts: pd.DataFrame) -> str:
     # Differences of rounded running sums, as in the chart's bars.
     whole = parts["orders"].cumsum().round().diff()
     shown = parts.loc[whole.ne(0), "part"]
-    notes = [
-        formatting.PART_NOTES[part] for part in shown if part in formatting.PART_NOTES
-    ]
-    usual = "A usual day of the week ahead, and what each part adds or takes."
-    return " ".join([usual, *notes])
+    notes = [formatting.PART_NOTES.get(part) for part in shown]
+    usual = "From a usual day at this depot, each part adds or takes orders."
+    return " ".join([usual, *filter(None, notes)])
 
 
 def feed_warning(status: DepotStatus) -> str | None:
@@ -128,13 +126,6 @@ def outcome_sentence(scored: Mapping[Hashable, Any]) -> str:
     return f"{formatting.day(scored['target_on'])}: {told} ({formatting.miss(forecast, actual)})."
 
 
-def _overall(scores: pd.DataFrame) -> Mapping[str, Row]:
-    """The scores over all days, by forecaster; NaN for one without scores."""
-    rows = scores[scores["grain"] == "all"].to_dict("records")
-    known = {str(row["forecaster"]): row for row in rows}
-    return defaultdict(lambda: dict.fromkeys(scores.columns, math.nan), known)
-
-
 def what_if_sentence(outcome: pd.DataFrame, first_on: date, last_on: date) -> str:
     """The effect of a scenario on all days ahead, from `what_if.simulate`."""
     # Whole orders of each day, as in the chart.
@@ -156,16 +147,15 @@ def accuracy_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
     'The 42 days scored since Fri 2 Oct were off by 8.3 % per depot and day, better than same day last
     week (11.9 %). All orders together: 1.2 % too low.'
     """
-    overall = _overall(scores)
+    overall = scores[scores["grain"] == "all"]
     scored = scores.query("grain == 'day' and forecaster == 'forecast' and mape >= 0")
     days = "The newest scored day was"
     if len(scored) > 1:
         since = formatting.day(scored["day_on"].min())
         days = f"The {len(scored)} days scored since {since} were"
-    mape, naive = (overall[name]["mape"] for name in ("forecast", "seasonal naive"))
-    bias = overall["forecast"]["bias"]
+    bias = overall.set_index("forecaster")["bias"].get("forecast", math.nan)
     each = "per day" if len(depots) == 1 else "per depot and day"
-    error = error_sentence(days, mape, naive, each)
+    error = error_sentence(days, overall, each)
     if math.isnan(bias) or not round(100 * bias, 1):
         return error
     side = "low" if bias < 0 else "high"
@@ -173,36 +163,37 @@ def accuracy_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
 
 
 def error_sentence(
-    subject: str, mape: float, naive: float, each: str = "per depot and day"
+    subject: str, scores: pd.DataFrame, each: str = "per depot and day"
 ) -> str:
-    """Compares a MAPE with the seasonal naive's, both fractions; '' if the MAPE is NaN.
+    """Compares the forecast's MAPE with the seasonal naive's; '' if it is unknown.
 
     'It was off by 8.3 % per depot and day, better than same day last week (11.9 %).' if
-    `subject` is 'It was'.
+    `subject` is 'It was'. `scores` has a row of `queries.accuracy` for each forecaster.
     """
+    mapes = scores.set_index("forecaster")["mape"]
+    mape, naive = (mapes.get(each, math.nan) for each in ("forecast", "seasonal naive"))
     if math.isnan(mape):
         return ""
     error = f"{subject} off by {formatting.percent(mape)} {each}"
     if math.isnan(naive):
         return f"{error}."
-    no = "no " * bool(round(100 * mape, 1) >= round(100 * naive, 1))
-    return f"{error}, {no}better than {formatting.NAIVE} ({formatting.percent(naive)})."
+    own, other = round(100 * mape, 1), round(100 * naive, 1)
+    compared = "worse than" if own > other else "better than"
+    compared = "as good as" if own == other else compared
+    return f"{error}, {compared} {formatting.NAIVE} ({formatting.percent(naive)})."
 
 
 def coverage_sentence(bands: pd.DataFrame) -> str:
     """The coverage of the bands, from `queries.band_coverage`.
 
-    'In the 80 % band, of 10 days: 7 at depots, 8 in the fleet; 8 would be right.'; '' without bands.
+    'In the 80 % band: 71 % of depots' days, 67 % of the fleet's; 80 % would be right.'; '' without bands.
     """
     sums = bands.assign(inside=bands["coverage"] * bands["counted"]).groupby("level")
     shares = sums["inside"].sum() / sums["counted"].sum()
-    told = [
-        f"{10 * shares[level]:.0f}" + f" {where}" * (len(shares) > 1)
-        for level, where in LEVELS.items()
-        if level in shares
-    ]
-    of_ten = "In the 80\N{NO-BREAK SPACE}% band, of 10 days"
-    return f"{of_ten}: {', '.join(told)}; 8 would be right." if told else ""
+    levels = LEVELS if len(shares) > 1 else {"depots": "days"}
+    told = [f"{shares[n]:.0%} of {levels[n]}" for n in levels if n in shares]
+    sentence = f"In the 80% band: {', '.join(told)}; 80% would be right."
+    return sentence.replace("%", " %") if told else ""
 
 
 def last_day_sentence(
@@ -242,12 +233,8 @@ def last_day_sentence(
 
 def last_error_sentence(scores: pd.DataFrame) -> str:
     """`error_sentence` on a day's forecasts that were made the night before."""
-    last = scores.query("grain == 'horizon' and horizon == 1").set_index("forecaster")
-    mape, naive = (
-        last["mape"].get(name, math.nan) for name in ("forecast", "seasonal naive")
-    )
-    subject = "The forecast of the night before was"
-    return error_sentence(subject, mape, naive, "per depot")
+    last = scores.query("grain == 'horizon' and horizon == 1")
+    return error_sentence("The forecast of the night before was", last, "per depot")
 
 
 def is_outside(scored: pd.DataFrame) -> pd.Series:

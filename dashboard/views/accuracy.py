@@ -73,7 +73,7 @@ with answer:
     own = depots[depots["depot_id"].eq(scope.depot) | (not scope.depot)]
     widgets.answer(summaries.accuracy_sentence(scores, own))
     if day_sentence:
-        address = formatting.link("accuracy", **chosen | {"period": "1"})
+        address = formatting.link("accuracy", **chosen | {"period": f"{day_on}"})
         name = f"{day_sentence.partition(':')[0]} by depot"
         widgets.note(name, address, f"{day_sentence} ")
     overridden = queries.override_accuracy(scope, freshness)
@@ -86,8 +86,8 @@ misses = queries.largest_errors(scope, freshness)
 with by_week:
     st.header("By week")
     widgets.small_table(weeks, "By week", hidden_on_phones=LESS)
-    counts = "A day counts once for each night that forecast it. Bias: + is too high."
-    st.caption(f"{counts} {summaries.coverage_sentence(held)}")
+    counts = "Forecasts: a depot's day has one for each night that forecast it."
+    st.caption(f"{counts} Bias: + is too high. {summaries.coverage_sentence(held)}")
     if not scope.depot:
         st.header("Depots furthest off")
         worst = depots[: one_day.MAX_WORST]
@@ -101,8 +101,7 @@ with by_day:
     widgets.chart(
         forecast_charts.accuracy_by_day,
         scores[scores["grain"] == "day"],
-        "Off by (MAPE), over every night's forecast of a day. Lines: mean of up to seven days. "
-        "Dots: single days of the forecast.",
+        "Off by: a dot is one day of the forecast, a line the mean of the last four to seven days.",
     )
     st.header("Single days furthest off")
     first = misses.head(one_day.MAX_WORST_DAYS)
@@ -110,7 +109,7 @@ with by_day:
 
 table = display_tables.largest_errors(misses)
 sheets = {"Single days": ("Forecast and actual orders, furthest off first", table)}
-sheets["By week"] = "MAPE and more by week, newest first", weeks
+sheets["By week"] = "Accuracy by week, newest first", weeks
 
 if not scope.depot:
     with st.expander("By depot" if scope.city else "By city and depot"):
@@ -125,7 +124,7 @@ if not scope.depot:
             hidden_on_phones=("City", "In the 80 % band", "Forecasts"),
             links={"Depot": display_tables.depot_links(first, chosen)},
         )
-    sheets["Depots"] = "MAPE and more by depot", display_tables.depot_accuracy(depots)
+    sheets["Depots"] = "Accuracy by depot", display_tables.depot_accuracy(depots)
 page_head.save_as_excel("accuracy", lambda: sheets, freshness)
 
 with st.expander("Days ahead, bands and all measures"):
@@ -135,8 +134,8 @@ with st.expander("Days ahead, bands and all measures"):
     widgets.small_table(display_tables.accuracy_measures(scores), "All measures")
     st.caption(
         "The forecasts of all horizons count, where both naive forecasts cover them too; closed days "
-        "do not. For bands, a day with an event at single depots is an ordinary day. MAPE is the "
-        "mean of |forecast − actual| ÷ actual over days with orders. WAPE and bias are shares of total volume; bias above zero is too high. "
+        "do not. For bands, a day with an event at single depots is an ordinary day. Off by (MAPE) is "
+        "the mean of |forecast − actual| ÷ actual over days with orders. WAPE and bias are shares of total volume; bias above zero is too high. "
         f"{formatting.NAIVE.capitalize()} (the seasonal naive) and median of 4 (of the last four same "
         "weekdays) are naive forecasts."
     )

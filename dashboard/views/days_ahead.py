@@ -70,7 +70,7 @@ with st.container(key="grid-legend"):
     shade = "Brighter" if st.context.theme.type == "dark" else "Darker"
     notes = [f"{shade}: a depot's busier days.", summaries.TOTALS_NOTE]
     notes += ["≈: from similar depots."] if own["basis"].eq("cold_start").any() else []
-    notes.append(days_ahead.last_week_note(city, own["target_on"], freshness))
+    notes.append(days_ahead.last_week_note(names, own["target_on"].min()))
     st.caption(" ".join(notes).strip())
 st.html(days_ahead.grid_html(city, freshness))
 days_ahead.show_day_names(names, own)

@@ -66,15 +66,15 @@ with head:
         ]
         ahead["noted_before"] = display_tables.noted_before(every_day, ahead)
         in_order = sorted(ahead.to_dict("records"), key=html_grids.is_closed)
-        first_days = [row["day_on"] for row in in_order]
-        short = ahead.loc[ahead["short"] > 0, "day_on"]
-        day = [*short, *first_days][0]
+        day = max(in_order, key=lambda row: row["short"] > 0)["day_on"]
         address = formatting.plan_link(own["city"], day, depot=depot)
         widgets.action("Change orders", address, is_primary=False)
         vans = formatting.plan_link(own["city"], day, form="vans")
         widgets.action("Decide on vans", vans, is_primary=False)
-    widgets.note("Accuracy", formatting.link("accuracy", city=own["city"], depot=depot))
-    widgets.note("All depots", "depot")
+    with st.container(horizontal=True, width="content"):
+        address = formatting.link("accuracy", city=own["city"], depot=depot)
+        widgets.note("Accuracy", address)
+        widgets.note("All depots", "depot")
 with week:
     if ahead.empty:
         widgets.empty_state(
@@ -126,7 +126,7 @@ with scored:
             widgets.hindcast_warning()
         widgets.cut_notice(len(past_days), MAX_PAST_DAYS, "days")
         st.caption(display_tables.MISSES_NOTE)
-        in_sight = past_days.head(MAX_PAST_DAYS).drop(columns="Off by %")
+        in_sight = past_days.head(MAX_PAST_DAYS).drop(columns="Too high by %")
         widgets.small_table(in_sight, "Past days")
 
 if freshness.origin_on is None:

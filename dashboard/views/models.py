@@ -23,9 +23,10 @@ occasions = days_ahead.day_names("", freshness)
 widgets.answer(model_list.status(models, scores, zone, occasions))
 widgets.note("Accuracy by day and depot", "accuracy")
 
-table = model_list.all_models(models, scores, zone)
+table = model_list.all_models(models, scores, zone, occasions)
 widgets.small_table(table.head(NEWEST), "Newest models", ("Version",))
 st.caption(
-    "Test: the last days before a model was trained, forecast by a copy trained without them and by the "
-    "model before. Live: the days that each model forecast, in the last 26 weeks. Off by: MAPE."
+    "Test before use: a copy trained without the newest days forecasts them, and so does "
+    "the model before. Live: the model's forecasts of the last 26 weeks; a few days with a holiday or "
+    "event say little about it. Off by: the mean error of a depot's day (MAPE)."
 )

@@ -49,8 +49,8 @@ if not city:
     day = plan_parts.day_of_address(days)
     plan_parts.next_decision(days, day=day)
     st.caption(
-        "Vans needed. Below: vans short (underlined in red: to decide), and how sure full delivery is, if "
-        "below 99 %. Vans stay in their city."
+        "Vans needed. Below: vans short (underlined in red: to decide), and the chance of full delivery, "
+        "if below 99 %. Vans stay in their city."
     )
     st.html(plan_grids.cities(days, settings, day, names))
     days_ahead.show_day_names(names, days)
@@ -60,10 +60,11 @@ if not city:
 page_head.rename(city)
 # The browser names a printed or saved page by its title.
 st.set_page_config(page_title=f"{city} · Plan · Harbor Fleet")
-depot, day = st.query_params.get("depot", ""), plan_parts.day_of_address(plan.depots)
+depot = st.query_params.get("depot", "")
+form = plan_parts.form_of_address(depot, settings[city])
+day = plan_parts.day_of_address(plan.depots, is_told=form in ("", "settings"))
 panel = st.container()
 widgets.answer(plan_summaries.overview(plan))
-form = plan_parts.form_of_address(depot, settings[city])
 if form != "vans":
     clock = running_day.clock()
     today = running_day.on_the_way(days, clock, freshness)
@@ -86,7 +87,7 @@ days_ahead.show_day_names(names, days)
 if need := plan_summaries.need_sentence(plan, settings[city], marked):
     st.caption(need)
 if moves := plan_grids.transfers(van_plan.transfers_by_day(plan.depots)):
-    st.subheader("Vans to move")
+    st.header("Vans to move")
     st.html(moves)
     st.caption(plan_summaries.MOVES_NOTE)
 plan_parts.changed_days(plan)

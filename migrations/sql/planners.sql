@@ -62,8 +62,10 @@ begin
                                reason, made_by, undoes)
         values (change.depot_id, change.target_on, change.orders, shown.point,
                 shown.origin_on, shown.model_version,
-                case when change.is_undo then coalesce(before.reason, newest.reason)
-                     else btrim(why) end, btrim(planner),
+                case when change.is_undo is not true then btrim(why)
+                     -- The row before may be the undo of a change that has nothing to do with this.
+                     when newest.undoes is null and before.orders is null then newest.reason
+                     else before.reason end, btrim(planner),
                 -- To undo an undo is to set the number again.
                 case when change.is_undo and newest.undoes is null
                      then newest.override_id end);

@@ -141,7 +141,10 @@ def _hire(demo: DemoContext, day: date) -> None:
     if tables is None:
         return
     days = tables.plan.cities
-    short = days[days["lacking"] > 0].sort_values(["lacking", "city", "target_on"])
+    # Nobody may hire more than a thousand.
+    short = days[days["lacking"].between(1, 1_000)].sort_values(
+        ["lacking", "city", "target_on"]
+    )
     with demo.engine.begin() as connection:
         if short.empty or not may_plan(connection):
             return

@@ -36,7 +36,7 @@ CHANCES = (
 """Columns of `Plan.cities` that are NaN unless the city's vans are known."""
 ALL_CITIES = "All cities"
 LIKELY = 0.7
-"""A chance of full delivery that takes fewer extra vans than a usual service level."""
+"""A chance of full delivery that takes fewer hired vans than a usual service level."""
 NO_HOURS = pd.DataFrame()
 Settings = Mapping[str, CitySettings]
 Loads = Mapping[tuple[str, pd.Timestamp], Load]
@@ -67,8 +67,8 @@ class Plan:
         for none), extra, off_road, note, made_by and made_at of its `VanDecision`; is_decided
         (whether the decision settles the day: a hire does only if the day is no longer short); and
         for days that are short without hired vans: lacking (vans short without them), for_likely
-        (extra vans for a chance of at least LIKELY), full_chance and likely_chance (chances with
-        these extra vans), chance_without and undelivered_without (without hired vans).
+        (hired vans for a chance of at least LIKELY), full_chance and likely_chance (chances with
+        these hired vans), chance_without and undelivered_without (without hired vans).
       shifts: Rows of `shifts.with_vans`; none where orders have no times.
       every_day: city and delivery_probability (that the city's vans carry all orders on every day
         ahead); a last row, `ALL_CITIES`, for every city at once. NaN where vans are not known.

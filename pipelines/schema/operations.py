@@ -23,7 +23,7 @@ overrides = sa.Table(
     sa.Column("made_at", Timestamp, nullable=False, server_default=NOW),
     # The override that this row undoes: the number and the reason before it apply again.
     sa.Column("undoes", sa.BigInteger),
-    sa.CheckConstraint("orders >= 0 and orders < 1e7", name="orders"),
+    sa.CheckConstraint("orders between 0 and 100000", name="orders"),
     sa.CheckConstraint("length(btrim(reason)) between 1 and 500", name="reason"),
     sa.CheckConstraint("length(btrim(made_by)) between 1 and 100", name="made_by"),
 )
@@ -84,7 +84,7 @@ van_decisions = sa.Table(
     sa.Column("made_by", sa.Text, nullable=False),
     sa.Column("made_at", Timestamp, nullable=False, server_default=NOW),
     sa.CheckConstraint("kind in ('hire', 'accept', 'ask')", name="kind"),
-    sa.CheckConstraint("extra between 0 and 100000", name="extra"),
+    sa.CheckConstraint("extra between 0 and 1000", name="extra"),
     sa.CheckConstraint("kind is not null or extra = 0", name="hired"),
     sa.CheckConstraint("off_road between 0 and 100000", name="off_road"),
     sa.CheckConstraint("length(note) <= 500", name="note"),

@@ -125,6 +125,7 @@ def test_the_first_tab_leads_to_the_first_number(fleet, visit, path):
     window.to(path)
     window.page.keyboard.press("Tab")
     assert window.page.get_by_text("Skip to the numbers").bounding_box()["y"] >= 0
+    assert not window.page.get_by_text("Skip to main content").is_visible()
     window.page.keyboard.press("Enter")
     reached = "() => Boolean(document.activeElement.closest('.hf, .hf-brief'))"
     assert window.page.evaluate(reached)
@@ -245,6 +246,11 @@ def test_a_choice_is_kept_on_other_pages_and_after_a_reload(fleet, visit):
     go("Depots", "Depots", "depot*")
     window.choose("Depot", "jatka")  # Jätkäsaari, without its accents
     page.wait_for_url("**/depot?depot=LON-02")
+    window.settled()
+    shown = page.get_by_role("combobox", name="Depot").first.input_value()
+    assert shown == "Jätkäsaari · London · LON-02", (
+        "without the spelling it is found by"
+    )
     go("Plan", "Rotterdam", "plan?city=Rotterdam")
     go("Depots", "Jätkäsaari", "depot?depot=LON-02")
     page.reload()

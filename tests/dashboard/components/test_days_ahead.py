@@ -39,6 +39,6 @@ def test_last_week_is_named_by_its_days_in_order_and_once():
         monday - pd.Timedelta(days=7): "Promotion",
         monday: "To come",
     }
-    told = days_ahead.names_of_last_week(names, monday)
-    assert told == "Promotion and Black Friday"
-    assert days_ahead.names_of_last_week({}, monday) == ""
+    told = days_ahead.last_week_note(names, monday)
+    assert told == "The last 7 days had Promotion and Black Friday."
+    assert days_ahead.last_week_note({}, monday) == ""

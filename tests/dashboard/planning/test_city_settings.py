@@ -142,9 +142,9 @@ def test_an_unknown_city_has_no_settings(seeded):
 
 def test_a_mistake_in_shifts_is_told_with_the_rule():
     wrong = CitySettings("London", 9, 50.0, shifts="six to two")
-    (told,) = city_settings.problems(wrong, "Ann")
+    (told,) = city_settings.entry_problems(wrong)
     assert told == f"Shifts are “six to two”. {shift_times.RULE}"
-    assert city_settings.problems(replace(wrong, shifts="06-14"), "Ann") == []
+    assert city_settings.entry_problems(replace(wrong, shifts="06-14")) == []
 
 
 def test_shifts_too_long_for_the_table_are_refused(seeded):

@@ -10,6 +10,7 @@ from dashboard import queries
 from dashboard.planning import overrides
 from dashboard.planning.overrides import Cell
 from dashboard.queries import database
+from dashboard.tables import display_tables
 from forecaster.errors import BadInputError
 from pipelines import schema
 from tests.dashboard.planning.changing import cell, change, history, save, undo
@@ -126,6 +127,24 @@ def test_an_undo_is_one_more_row_and_may_be_set_again(tomorrow, before, orders):
     assert history()["orders"].fillna(0).tolist()[::2][:2] == [orders or 0] * 2
     assert history()["made_by"].tolist()[:3] == ["Ben"] * 3
     assert len(history()) == len(before) + 3
+
+
+def test_an_undo_has_no_reason_of_an_earlier_change_that_was_undone(tomorrow):
+    for reason in ("Roadworks", "Fair"):
+        change(700, day=tomorrow, reason=reason)
+        undo()
+    assert history()["reason"].tolist() == ["Fair", "Fair", "Roadworks", "Roadworks"]
+    undo()
+    assert row_of(tomorrow)["override_reason"] == "Fair", "set again"
+    changes = queries.changes("London", queries.freshness())
+    shown = display_tables.changes(changes, queries.zone())
+    assert shown["Note"].tolist() == ["Fair", "", "Fair", "", "Roadworks"]
+
+
+def test_no_depot_has_more_than_a_hundred_thousand_orders_a_day(seeded, tomorrow):
+    change(100_000, day=tomorrow)
+    with pytest.raises(BadInputError, match="100,001 orders a day, outside 0 to 100,0"):
+        change(100_001, day=tomorrow)
 
 
 def test_a_reason_that_begins_as_an_undo_is_none(tomorrow):

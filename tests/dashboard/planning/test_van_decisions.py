@@ -117,12 +117,25 @@ def test_a_day_that_is_not_ahead_is_refused(friday, other):
 
 def test_all_that_is_wrong_is_told_at_once():
     wrong = VanDecision("London", None, HIRE, 0, 100_001, "n" * 501)
-    assert van_decisions.problems(wrong, " ") == [
+    assert van_decisions.entry_problems(wrong) == [
         "Vans off the road are 100,001, but must lie between 0 and 100,000.",
         "Hire how many vans? Give a number, or accept the risk.",
         "The note has 501 letters, but at most 500 are kept.",
-        "Your name is missing. Enter it; it is saved with the change.",
     ]
+    with pytest.raises(
+        BadInputError, match=r"at most 500 are kept\. Your name is missing"
+    ):
+        van_decisions.save(wrong, " ")
     fine = replace(wrong, extra=1, off_road=0, note="")
-    assert van_decisions.problems(fine, "Ann") == []
-    assert "at most 100 are kept" in van_decisions.problems(fine, "a" * 101)[0]
+    assert van_decisions.entry_problems(fine) == []
+    with pytest.raises(BadInputError, match="at most 100 are kept"):
+        van_decisions.save(fine, "a" * 101)
+
+
+@pytest.mark.db
+def test_a_city_hires_at_most_a_thousand_vans_for_a_day(friday):
+    most = replace(friday, kind=HIRE, extra=1_000)
+    van_decisions.save(most, "Ann")
+    assert van_decisions.entry_problems(replace(most, extra=1_001)) == [
+        "Hired vans are 1,001, but must lie between 0 and 1,000."
+    ]

@@ -2,6 +2,7 @@
 
 import pytest
 import sqlalchemy as sa
+from structlog.testing import capture_logs
 
 from dashboard import queries
 from dashboard.queries import database
@@ -51,6 +52,17 @@ def test_a_missing_right_names_the_role_to_grant(dashboard):
     message = database.database_error(refused.value)
     assert "does not let the dashboard's user" in str(message)
     assert "grant the user the role harbor_dashboard" in str(message)
+
+
+def test_a_planner_is_told_when_to_try_again_and_the_log_what_to_check():
+    away = sa.exc.OperationalError("select 1", {}, Exception("connection refused"))
+    with capture_logs() as logs:
+        message = str(database.database_error(away))
+    assert message == (
+        "The numbers cannot be read just now. Try again in a minute; if it stays, tell whoever "
+        "runs Harbor Fleet."
+    )
+    assert "harbor doctor" in logs[0]["event"]
 
 
 def test_all_reads_of_a_snapshot_see_the_same_state(seeded, clean_engine):

@@ -40,7 +40,7 @@ def two_cities():
 
 def test_a_week_has_totals_cities_and_depots(two_cities):
     assert Cells(html_grids.fleet_grid(two_cities)).text == [
-        ["Depot", "Fri 21 Nov", "Sat 22 Nov", "2 days", "vs last week"],
+        ["Depot", "Fri 21 Nov", "Sat 22 Nov", "2 days ahead", "vs last 7 days"],
         ["All cities", "1,010", "500", "1,510", "+11 %"],
         ["London", "1,000", "500", "1,500", "+11 %"],
         ["Wapping", "1,000", "500", "1,500", "+10 %"],
@@ -339,12 +339,13 @@ def test_the_calendar_has_a_sign_for_each_day_and_labels_mondays():
 def test_a_phones_list_of_depots_has_vans_short_by_day_below_the_names():
     """The more vans lack, the darker the day."""
     known = pd.DataFrame({"depot_id": ["A", "B"], "name": ["Poplar", "Wapping"]})
-    short = {"Sat": [0, 1], "Sun": [2, 0], "Mon": [3, 7]}
+    short = {"Sat 28 Nov": [0, 1], "Sun 29 Nov": [2, 0], "Mon 30 Nov": [3, 7]}
     numbers = pd.DataFrame(
         {
-            "Orders: Sat": [10, 20], "Orders: 7 days": [70, 140],
+            "Orders: Sat 28 Nov": [10, 20], "Orders: 7 days ahead": [70, 140],
             **{f"Vans short: {day}": vans for day, vans in short.items()},
-            "Late orders": [12, 0], "vs last week": [1.0, 2.0], "Yesterday off by": [1, 2],
+            "Late orders, 7 days ahead": [12, 0], "vs last 7 days": [1.0, 2.0],
+            "Too high by, yesterday": [1, 2],
             "status": "", "is_off": False, "is_closed": False, "place": [0, 1],
         },
         known["depot_id"],
@@ -354,9 +355,20 @@ def test_a_phones_list_of_depots_has_vans_short_by_day_below_the_names():
     on_desks = [("desk" in attrs["class"]) for tag, attrs in cells.tags if tag == "td"]
     assert on_desks == 2 * [False, True, True, True, True, False, False, False]
     on_phones = re.findall(r'<span class="phone">(.*?)</span></small>', html)
-    assert [re.sub("<.*?>", "", text) for text in on_phones] == [
-        "Short: 2 on Sun, 3 on Mon", "Short: 1 on Sat, 7 on Mon",
+    told = [
+        re.sub("<.*?>", "", text).replace("\N{NO-BREAK SPACE}", "~")
+        for text in on_phones
+    ]
+    assert told == [
+        "Short: 2~on~Sun~29, 3~on~Mon~30", "Short: 1~on~Sat~28, 7~on~Mon~30",
     ]  # fmt: skip
+    heads = html.replace("\N{NO-BREAK SPACE}", "~")
+    for head in (
+        "Late~orders, 7~days~ahead",
+        "vs last~7~days",
+        "Too~high~by, yesterday",
+    ):
+        assert f">{head}</th>" in heads
     shades = re.findall(r'<td class="desk"><span class="(s\d+)">(\d)</span>', html)
     assert shades == [
         ("s4", "2"), ("s6", "3"), ("s2", "1"), ("s10", "7"),

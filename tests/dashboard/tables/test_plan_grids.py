@@ -158,7 +158,7 @@ def test_cities_have_need_short_and_the_chance(plan):
     html = grid_of_cities(days, settings)
     assert Cells(html).text == [
         ["City vans needed", "Fri 21 Nov", "Sat 22 Nov"],
-        ["London 5 vans (estimated)", "3", "12,345 2,345 short < 1 % sure"],
+        ["London 5 vans (estimated)", "3", "12,345 2,345 short < 1 % chance"],
     ]
     links = [attributes["href"] for tag, attributes in Cells(html).tags if tag == "a"]
     assert links == [
@@ -190,7 +190,7 @@ def test_a_citys_day_says_what_is_decided_and_no_cell_says_99_percent(week):
     days = days.assign(delivery_probability=[0.991, 0.919])
     html = grid_of_cities(days, settings)
     assert Cells(html).text[1][1:] == [
-        "3 help asked, −1 off , Jo<", "7 91 % sure +3 hired , Jo<",
+        "3 help asked, −1 off , Jo<", "7 91 % chance +3 hired , Jo<",
     ]  # fmt: skip
     assert "<u>7</u>" in html, "a number that leads somewhere is marked"
 
@@ -250,7 +250,7 @@ def test_the_vans_that_a_depot_lends_have_a_line_below_their_day():
     assert plan_grids.transfers(moves) == (
         '<ul class="hf-moves"><li><b>Sat 22 Nov</b><ul>'
         "<li><span>1 van</span> Århus → &lt;b&gt;Wapping</li>"
-        "<li><span>3 vans</span> hired or extra → 2 Barking, 1 Dalston</li></ul></li></ul>"
+        "<li><span>3 vans</span> hired or of no depot → 2 Barking, 1 Dalston</li></ul></li></ul>"
     )
     assert plan_grids.transfers({DAYS[0]: []}) == ""
 

@@ -50,9 +50,9 @@ def test_the_workbook_has_a_sheet_for_each_question(book, plan):
     assert all(first.values())
     chances = book.get_sheet_by_name("Every day").to_python()[1:]
     assert [name for name, _ in chances] == ["London", "All cities"]
-    written = [f"{chance:.0f} %" for _, chance in chances]
+    written = [f"{100 * chance:.0f} %" for _, chance in chances]
     shown = plan.every_day["delivery_probability"].map(formatting.chance)
-    assert written == shown.tolist(), "in percent, as the page has it"
+    assert written == shown.tolist(), "as the page has it"
     head, first, _ = book.get_sheet_by_name("Cities").to_python()
     named = dict(zip(head, first, strict=True))
     assert (named["Need"], named["Have"], named["Short"]) == (2, 10, 0)
@@ -85,7 +85,7 @@ def test_numbers_have_units_totals_are_bold_and_headings_filter_the_rest(plan):
             .endswith(str(len(table) - n_totals + 1))
         )
     chance = others[1].findall(f".//{XML}c")[-1]
-    assert numbers[formats[int(chance.get("s"))]].endswith('"< 1 %";0" %"')
+    assert numbers[formats[int(chance.get("s"))]].endswith('"< 1 %";0 %')
     # Of whole numbers it is that of their column: thousands are apart.
     columns = others[0].findall(f"{XML}cols/{XML}col")
     of_columns = {numbers[formats[int(each.get("style"))]] for each in columns}
@@ -210,6 +210,27 @@ def test_days_are_dates_and_no_text_becomes_a_formula(book, plan):
     head, first, *_ = book.get_sheet_by_name("Data").to_python()
     assert first[head.index("Day")] in (date(2025, 11, 21), pd.Timestamp("2025-11-21"))
     assert first[head.index("Depot")] == "=1+1"
+
+
+def test_percentages_are_fractions_and_nothing_is_an_empty_cell():
+    table = pd.DataFrame({"Off by (MAPE)": [46.43], "Decision": [""], "Note": ["ill"]})
+    book = workbook.write(ABOUT, {"Scores": ("", table)})
+    with ZipFile(BytesIO(book)) as file:
+        sheet = ET.fromstring(file.read("xl/worksheets/sheet2.xml"))
+        styles = file.read("xl/styles.xml").decode()
+    _, row = sheet.iter(f"{XML}row")
+    assert [cell.get("r") for cell in row] == ["A2", "C2"], "COUNTA counts no B2"
+    assert float(row[0].find(f"{XML}v").text) == pytest.approx(0.4643)
+    assert 'formatCode="0.0 %"' in styles
+
+
+def test_the_orders_of_all_cities_are_the_last_row_unless_there_is_one_city(plan):
+    other = plan.depots.assign(city="Delft", depot_id="D", name="Noord", part=2.4)
+    both = workbook.grid(pd.concat([plan.depots, other]), "point")
+    of_cities = both[both["Depot"] == "All depots"].set_index("City")
+    assert of_cities.index.tolist() == ["Delft", "London", "All cities"]
+    assert of_cities.iloc[:, 2:].to_numpy().tolist() == [[5, 5], [100, 349], [105, 354]]
+    assert "All cities" not in workbook.grid(plan.depots, "point")["City"].tolist()
 
 
 def test_the_days_ahead_have_a_grid_and_every_row(plan):

@@ -241,6 +241,10 @@ def test_changes_of_many_days_name_five():
 def test_numbers_far_from_the_models_are_named():
     far = [Change(Cell("P", FRIDAY, 300.0, 322.0), 3220.0)]
     assert change_summaries.far_sentence(far, NAMES) == (
-        "More than three times the model's number, or less than a third of it: Fri 27 Nov at "
-        "Poplar (3,220, model 322)."
+        "More than three times the model's number: Fri 27 Nov at Poplar (3,220, model 322)."
     )
+    far += [Change(Cell("P", FRIDAY, 300.0, 322.0), 30.0)]
+    assert change_summaries.far_sentence(far, NAMES).endswith(
+        ". Less than a third of the model's number: Fri 27 Nov at Poplar (30, model 322)."
+    )
+    assert change_summaries.far_sentence([], NAMES) == ""

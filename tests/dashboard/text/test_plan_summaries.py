@@ -55,7 +55,7 @@ def short_days(days):
 def test_an_overview_counts_days_and_late_orders_and_leaves_the_rest_to_the_grid():
     assert overview(FLEET, 0.62) == (
         "Fri short of vans. About 20 orders late in the next 2 days, 5.0 % of all. "
-        "Chance that the vans carry all orders every day: 62 %."
+        "Chance of full delivery every day: 62 %."
     )
     assert overview(FLEET.assign(undelivered=0.1)) == "Fri short of vans."
     # Whole orders of each day, as the grid shows them, and no more than are planned.
@@ -64,7 +64,7 @@ def test_an_overview_counts_days_and_late_orders_and_leaves_the_rest_to_the_grid
     assert "About 1 order late in the next 2 days, < 0.1 % of all" in overview(many)
     every = overview(FLEET.assign(undelivered=100.6))
     assert "About 400 orders late in the next 2 days, 100.0 % of all" in every
-    below = "Fri short of vans. Chance that the vans carry all orders every day: < 1 %."
+    below = "Fri short of vans. Chance of full delivery every day: < 1 %."
     assert overview(FLEET.assign(undelivered=0.1), 0.004) == below
 
 
@@ -75,8 +75,8 @@ def test_a_need_is_told_by_what_it_is_made_of():
     plan = Plan(depots, days, pd.DataFrame(), NO_SHIFTS)
     settings = CitySettings("London", 40, 50.0, 0.9)
     assert plan_summaries.need_sentence(plan, settings, DAYS[0].date()) == (
-        "Need on Thu 27 Nov: 180 orders fill 4 vans; rounded up at each depot, 5; with a margin, so "
-        "that all are carried with a chance of 90\N{NO-BREAK SPACE}%, 30."
+        "Need on Thu 27 Nov: 180 orders fill 4 vans; rounded up at each depot, 5; with a margin for "
+        "full delivery at a chance of 90\N{NO-BREAK SPACE}%, 30."
     )
     # Shifts that are set decide the need by the fullest of them.
     shifts = pd.DataFrame(
@@ -91,7 +91,7 @@ def test_a_need_is_told_by_what_it_is_made_of():
     with_set = replace(settings, shifts="06-14, 14-22")
     assert plan_summaries.need_sentence(in_shifts, with_set, DAYS[0].date()) == (
         "Need on Thu 27 Nov: 180 orders fill 4 vans if spread evenly; the fullest shift, 14–22, takes "
-        "120 orders; with a margin, so that all are carried with a chance of 90\N{NO-BREAK SPACE}%, 30."
+        "120 orders; with a margin for full delivery at a chance of 90\N{NO-BREAK SPACE}%, 30."
     )
     assert "rounded up at each depot" in plan_summaries.need_sentence(
         in_shifts, settings, DAYS[0].date()
@@ -271,15 +271,15 @@ def test_short_days_have_names_where_these_are_few_and_of_one_week():
     ("extra", "short", "expected", "offered"),
     [
         (
-            0, 33, "33 vans short; 9 % sure to carry all orders, about 120 orders late.",
-            {33: "Hire 33: 92 % sure", 21: "Hire 21: 74 % sure"},
+            0, 33, "33 vans short; chance of full delivery 9 %, about 120 orders late.",
+            {33: "Hire 33: full delivery 92 %", 21: "Hire 21: full delivery 74 %"},
         ),
         (
-            20, 13, "20 vans hired, 13 still short; 9 % sure to carry all orders, about 120 orders late.",
-            {33: "Hire 33 in all: 92 % sure", 21: "Hire 21 in all: 74 % sure"},
+            20, 13, "20 vans hired, 13 still short; chance of full delivery 9 %, about 120 orders late.",
+            {33: "Hire 33 in all: full delivery 92 %", 21: "Hire 21 in all: full delivery 74 %"},
         ),
         (
-            33, 0, "covered, 33 vans hired; 9 % sure to carry all orders. Without: < 1 %, and about 682 orders late.",
+            33, 0, "covered, 33 vans hired; chance of full delivery 9 %. Without them: < 1 %, and about 682 orders late.",
             {},
         ),
     ],
@@ -300,7 +300,7 @@ def test_vans_hired_where_there_are_enough_are_told_with_the_chance_that_they_bu
         "target_on": DAYS[1], "lacking": 0, "short": 0, "extra": 3, "delivery_probability": 0.97,
         "chance_without": math.nan, "undelivered_without": math.nan,
     }  # fmt: skip
-    told = "Fri 28 Nov: covered, 3 vans hired; 97 % sure to carry all orders."
+    told = "Fri 28 Nov: covered, 3 vans hired; chance of full delivery 97 %."
     assert plan_summaries.shortage_sentence(day) == told
     enough = "There are enough vans on that day."
     assert plan_summaries.shortage_sentence(day | {"extra": 0}) == enough
@@ -363,7 +363,7 @@ def test_a_depot_is_told_whose_vans_it_gets_and_who_gets_its_own():
         Transfer(1, "Waalhaven", "Overschie"),
     ]
     assert plan_summaries.moved_vans("Waalhaven", moves) == (
-        "+1\N{NO-BREAK SPACE}Alexander\n+2\N{NO-BREAK SPACE}hired or extra\n−1\N{NO-BREAK SPACE}Overschie"
+        "+1\N{NO-BREAK SPACE}Alexander\n+2\N{NO-BREAK SPACE}hired or of no depot\n−1\N{NO-BREAK SPACE}Overschie"
     )
     assert plan_summaries.moved_vans("Charlois", moves) == ""
 

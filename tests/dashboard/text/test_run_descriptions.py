@@ -102,7 +102,14 @@ def test_a_night_tells_which_cities_were_late_and_when_their_orders_came(came_at
 
 
 def test_a_night_whose_late_orders_a_later_one_has_is_repaired():
-    late = (8, 7.0, "forecast", *STEP[3:6], {"late_cities": {"London": 2}}, *STEP[7:])
+    late = (
+        8,
+        7.0,
+        "forecast",
+        *STEP[3:6],
+        {"late_depots": 2, "late_cities": {"London": 2}},
+        *STEP[7:],
+    )
     next_night = BEGAN + timedelta(days=1)
     later = (9, np.nan, "nightly", "2025-11-21", "done", next_night, {}, None, 9.0)
     ledger = runs(later, NIGHT, late)
@@ -115,6 +122,9 @@ def test_a_night_whose_late_orders_a_later_one_has_is_repaired():
     states = [run_descriptions.STATES[each] for each in ("done", "repaired")]
     assert results(5)["State"].tolist() == states
     assert results(5)["Result"][1].endswith("Later forecasts include them.")
+    came = ledger.assign(late_came_at=[pd.NaT, BEGAN + timedelta(hours=5), pd.NaT])
+    [step] = run_descriptions.steps(came, 7, ZONE).to_dict("records")
+    assert (step["State"], step["Result"]) == (states[1], results(5)["Result"][1])
     failed = ledger.assign(
         state=["done", "failed", "done"], late_came_at=[pd.NaT, BEGAN, pd.NaT]
     )
@@ -173,7 +183,9 @@ def test_a_night_and_a_step_with_nothing_to_tell_say_nothing():
 def test_a_step_that_wrote_the_morning_message_says_to_how_many_cities():
     row = (8, 7.0, "message", *STEP[3:6], {"lines": ["London: 3 short."]}, None, 1.0)
     [step] = run_descriptions.steps(runs(NIGHT, row), 7, ZONE).to_dict("records")
-    assert step["Result"] == "Message for 1 city"
+    assert step["Result"] == (
+        "Morning message written for 1 city; it is sent if notifications are set up"
+    )
 
 
 def test_a_failed_night_that_was_repaired_says_so():

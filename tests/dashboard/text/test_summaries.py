@@ -41,7 +41,7 @@ def test_a_depots_sentence_names_its_short_days_and_compares_those_known_in_both
             "vans": np.nan,
         }
     )
-    orders = "81 orders in the next 7 days, +17 % vs last week."
+    orders = "81 orders in the next 7 days, +17 % vs last 7 days."
     short = "Short of vans: 1 on Sun, 2 on Tue"
     assert summaries.depot_sentence(days) == f"{short}, about 11 orders late. {orders}"
     none_late = days.assign(undelivered=0.0)
@@ -58,12 +58,12 @@ def test_the_parts_of_a_forecast_whose_names_do_not_say_it_are_told():
     parts = pd.DataFrame(
         {"part": ["level", "network", "point shift"], "orders": [100.0, 4.0, -0.2]}
     )
-    usual = "A usual day of the week ahead, and what each part adds or takes."
+    usual = "From a usual day at this depot, each part adds or takes orders."
     network = "Recent weeks: the effect of the depot's last weeks."
     assert summaries.parts_sentence(parts) == f"{usual} {network}"
     assert summaries.parts_sentence(parts[:1]) == usual
     below = summaries.parts_sentence(parts.assign(orders=[100.0, 0.0, -2.0]))
-    assert below.startswith(f"{usual} Shift: ")
+    assert below.startswith(f"{usual} Taken off: ")
 
 
 def daily_scores(*mapes, naive=0.2):
@@ -257,8 +257,8 @@ def test_a_depot_with_missing_data_has_a_warning(last_on, due_on, is_late, expec
     ("naive", "compared"),
     [
         (0.2, ", better than same day last week (20.0 %)"),
-        (0.05, ", no better than same day last week (5.0 %)"),
-        (0.1102, ", no better than same day last week (11.0 %)"),
+        (0.05, ", worse than same day last week (5.0 %)"),
+        (0.1102, ", as good as same day last week (11.0 %)"),
         (np.nan, ""),
     ],
 )
@@ -293,7 +293,7 @@ def test_no_side_is_named_where_the_orders_are_right(bias):
     assert "together" not in told
 
 
-def test_coverage_is_told_of_ten_days_at_each_level():
+def test_coverage_is_told_in_percent_at_each_level():
     bands = pd.DataFrame(
         [
             ("depots", "ordinary days", 0.8, 900),
@@ -303,9 +303,10 @@ def test_coverage_is_told_of_ten_days_at_each_level():
         columns=["level", "kind", "coverage", "counted"],
     )
     assert summaries.coverage_sentence(bands) == (
-        "In the 80\N{NO-BREAK SPACE}% band, of 10 days: 8 at depots, 6 in the fleet; 8 would be right."
-    )
-    assert summaries.coverage_sentence(bands[:2]).endswith("days: 8; 8 would be right.")
+        "In the 80 % band: 75 % of depots' days, 58 % of the fleet's; 80 % would be right."
+    ).replace(" %", "\N{NO-BREAK SPACE}%")
+    alone = summaries.coverage_sentence(bands[:2])
+    assert "band: 75\N{NO-BREAK SPACE}% of days; 80" in alone
     assert summaries.coverage_sentence(bands[:0]) == ""
 
 

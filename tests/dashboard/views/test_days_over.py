@@ -33,8 +33,11 @@ def test_a_day_that_is_over_is_on_no_page_as_one_ahead(over, open_page):
     for page in ("days_ahead", "plan"):
         text = page_text(open_page(page))
         assert f'<th scope="col" class="day">{weekday}' not in text, date
-    assert '<th scope="col" class="wide">6 days</th>' in page_text(open_page())
-    assert '<th scope="col" class="desk">6 days</th>' in page_text(open_page("depot"))
+    assert '<th scope="col" class="wide">6 days ahead</th>' in page_text(open_page())
+    assert (
+        '<th scope="col" class="desk">6 days\N{NO-BREAK SPACE}ahead</th>'
+        in page_text(open_page("depot"))
+    )
 
 
 def test_a_depots_page_has_the_days_that_are_left(over, open_page):

@@ -128,10 +128,10 @@ def test_what_is_to_be_decided_and_what_is_decided_lead_to_their_forms(
     override(66.0, day=tomorrow + timedelta(days=1))
     van_decisions.save(VanDecision("Rotterdam", tomorrow, kind="ask"), "Ben")
     app = open_page("plan")
-    heads = [each.value for each in app.subheader]
+    heads = [each.value for each in app.header]
     assert heads == ["Decisions on vans", "Changed orders"]
     of_city = city_page(open_page, "London")
-    assert "Changed orders" in [each.value for each in of_city.subheader]
+    assert "Changed orders" in [each.value for each in of_city.header]
     grids = [element.proto.body for element in of_city.get("html")]
     [table] = [Cells(each).text for each in grids if 'aria-label="Changed' in each]
     assert table[0][:2] == ["Depot", "Day"], "without the city"
@@ -217,9 +217,9 @@ SETTINGS = ("Vans", "Orders per van", "Service level", "Drivers per van")
 @pytest.mark.parametrize(
     ("form", "entered", "told_of"),
     [
-        ("vans", {"Extra vans": -900}, ["Extra vans are −900, but must lie between 0 and "]),
+        ("vans", {"Hired vans": -900}, ["Hired vans are −900, but must lie between 0 and "]),
         ("vans", {"Off the road": -900}, ["Vans off the road are −900, but must lie between 0 and 2."]),
-        ("vans", {"Extra vans": None}, ["Hire how many vans? Give a number, or accept the risk."]),
+        ("vans", {"Hired vans": None}, ["Hire how many vans? Give a number, or accept the risk."]),
         ("settings", {"Vans": -900}, ["Vans is −900, but must lie between 0 and 100,000."]),
         ("settings", dict.fromkeys(SETTINGS), [
             "Vans is missing, but must lie between 0 and 100,000.",
@@ -243,6 +243,39 @@ def test_a_number_that_is_not_taken_or_emptied_is_told_and_nothing_is_saved(
     assert not app.success
     assert changing.history("vans").empty
     assert len(changing.history("settings")) == 1
+
+
+@pytest.mark.parametrize(
+    ("number", "told_of"),
+    [
+        (2.5, "2.5 is not a whole number of vans."),
+        (None, "Hire how many vans? Give a number, or accept the risk."),
+        (0, "Hire how many vans? Give a number, or accept the risk."),
+        (1001, "Hired vans are 1,001, but must lie between 0 and 1,000."),
+    ],
+)
+def test_what_is_wrong_with_hired_vans_is_told_before_they_are_saved(
+    seeded, open_page, number, told_of
+):
+    set_city(vans=2)
+    app = city_page(open_page, "London", form="vans")
+    setting(app, "Hired vans").set_value(number)
+    assert told(rerun(app).warning) == told_of
+    assert "Preview:" not in page_text(app)
+
+
+@pytest.mark.parametrize("form", ["vans", "orders", "settings", ""])
+def test_a_day_that_is_not_ahead_is_told_of_once(seeded, open_page, form):
+    set_city(vans=2)
+    app = city_page(open_page, "London", form=form, day="2020-01-01")
+    [message] = app.info
+    assert ("Shown instead" in message.value) == (form in ("vans", "orders"))
+
+
+def test_the_field_for_orders_says_that_a_negative_number_is_a_change(
+    seeded, open_page
+):
+    assert "−5 for 5 fewer" in field(city_page(open_page, "London"), "number").help
 
 
 def test_the_form_and_the_page_of_today_say_where_it_is_heading(
@@ -292,12 +325,12 @@ def test_the_brief_and_the_plan_say_where_todays_pace_takes_fewer_vans(
     set_city(vans=at_pace - 1)
     form = city_page(open_page, "London", form="vans", day=f"{tomorrow}")
     left = day["needed"] - at_pace
-    assert setting(form, "Extra vans").value == left + 1, "as everywhere else"
+    assert setting(form, "Hired vans").value == left + 1, "as everywhere else"
     form = press(form, "Hire 1: enough at today's pace")
     name = formatting.day(tomorrow)
     preview = f"Preview:** enough at today's pace. By the plan: {name}: 1 van hired, {left} still short;"
     assert preview in page_text(form).replace("\\", "")
-    setting(form, "Extra vans").set_value(0)
+    decision(form).set_value("accept")
     setting(form, "Off the road").set_value(1)
     fewer = f"Preview:** 2 still short at today's pace. By the plan: {name}: "
     assert fewer in page_text(rerun(form)).replace("\\", "")
@@ -310,16 +343,16 @@ def test_a_suggestion_is_none_that_was_entered_also_when_the_pace_has_moved(
     _, set_pace = at_pace_of(monkeypatch, tomorrow)
     set_pace(-0.1)
     app = city_page(open_page, "London", form="vans", day=f"{tomorrow}")
-    suggested = setting(app, "Extra vans").value
+    suggested = int(setting(app, "Hired vans").value)
     set_pace(-0.3)
     app = decide(app, "accept")
-    assert "Extra vans" not in [each.label for each in app.number_input]
+    assert "Hired vans" not in [each.label for each in app.number_input]
     app = decide(app, "hire")
-    assert setting(app, "Extra vans").value == suggested
-    setting(app, "Extra vans").set_value(2)
+    assert setting(app, "Hired vans").value == suggested
+    setting(app, "Hired vans").set_value(2)
     for kind in ("accept", "ask", "hire"):
         app = decide(rerun(app), kind)
-    assert setting(app, "Extra vans").value == 2
+    assert setting(app, "Hired vans").value == 2
 
 
 def test_what_was_entered_for_a_day_is_there_after_a_look_at_another(
@@ -463,7 +496,7 @@ def test_the_extra_vans_that_are_suggested_follow_the_settings(seeded, open_page
     for vans in (4, 1):
         set_city(vans=vans)
         app = city_page(open_page, "London", form="vans")
-        suggested.append(setting(app, "Extra vans").value)
+        suggested.append(setting(app, "Hired vans").value)
     assert suggested[1] == suggested[0] + 3
 
 
@@ -521,16 +554,16 @@ def test_an_offer_fills_in_a_hire_and_vans_that_leave_the_day_short_are_saved_un
 ):
     set_city(vans=1)
     app = city_page(open_page, "London", day=f"{tomorrow}", form="vans")
-    suggested = setting(app, "Extra vans").value
-    setting(app, "Extra vans").set_value(2)
+    suggested = int(setting(app, "Hired vans").value)
+    setting(app, "Hired vans").set_value(2)
     decision(app).set_value("accept")
     sign(app, "Ben")
     [offer] = [
         each for each in app.button if each.label.startswith(f"Hire {suggested}")
     ]
     app = press(rerun(app), offer.label)
-    assert setting(app, "Extra vans").value == suggested
-    setting(app, "Extra vans").set_value(1)
+    assert setting(app, "Hired vans").value == suggested
+    setting(app, "Hired vans").set_value(1)
     app = rerun(app)
     name = formatting.day(tomorrow)
     preview = f"Preview:** {name}: 1 van hired, {suggested - 1} still short; "
@@ -555,7 +588,7 @@ def test_vans_may_be_hired_where_there_are_enough_and_the_form_opens_again(
     set_city(vans=100)
     app = city_page(open_page, "London", day=f"{tomorrow}", form="vans")
     app = decide(app, "hire")
-    setting(app, "Extra vans").set_value(2)
+    setting(app, "Hired vans").set_value(2)
     app = rerun(app)
     assert_no_traceback(app)
     assert "That day would have 102 vans" in page_text(app)
@@ -575,13 +608,13 @@ def test_vans_may_be_hired_where_there_are_enough_and_the_form_opens_again(
 def test_a_planner_hires_some_vans_and_accepts_the_rest(seeded, tomorrow, open_page):
     set_city(vans=1)
     app = city_page(open_page, "London", day=f"{tomorrow}", form="vans")
-    suggested = setting(app, "Extra vans").value
+    suggested = int(setting(app, "Hired vans").value)
     app = decide(app, "ask")
     assert "No message is sent" in page_text(app)
     app = decide(app, "accept")
     assert "No message is sent" not in page_text(app)
     app = decide(app, "hire")
-    setting(app, "Extra vans").set_value(1)
+    setting(app, "Hired vans").set_value(1)
     sign(app, "Ben")
     app = press(rerun(app), "Save decision")
     app = decide(app, "accept")
@@ -596,7 +629,7 @@ def test_a_planner_hires_some_vans_and_accepts_the_rest(seeded, tomorrow, open_p
     )
     assert (day["is_decided"], day["short"]) == (True, suggested - 1)
     again = city_page(open_page, "London", day=f"{tomorrow}", form="vans")
-    assert setting(decide(again, "hire"), "Extra vans").value == 1
+    assert setting(decide(again, "hire"), "Hired vans").value == 1
     assert f"{words}; {suggested - 1} short" in page_text(open_page("plan"))
 
 
@@ -638,7 +671,7 @@ def test_a_refused_decision_shows_what_the_colleague_decided_where_nothing_was_e
 ):
     set_city(vans=5)
     app = city_page(open_page, "London", day=f"{tomorrow}", form="vans")
-    setting(app, "Extra vans").set_value(2)
+    setting(app, "Hired vans").set_value(2)
     sign(app, "Ben")
     theirs = VanDecision(
         "London", tomorrow, ACCEPT, 0, 3, note="Two vans at the garage"
@@ -650,7 +683,7 @@ def test_a_refused_decision_shows_what_the_colleague_decided_where_nothing_was_e
     assert setting(app, "Off the road").value == 3
     assert field(app, "note").value == "", "Ann's note is about her decision"
     assert any("risk accepted, 3 vans off" in each.value for each in app.markdown)
-    assert setting(app, "Extra vans").value == 2, "what Ben has entered"
+    assert setting(app, "Hired vans").value == 2, "what Ben has entered"
     app = press(app, "Save decision")
     assert not app.error
     newest = changing.history("vans").iloc[0]
@@ -930,7 +963,7 @@ def test_a_tenfold_number_is_saved_only_with_a_tick(seeded, tomorrow, open_page)
     app = enter(rerun(app), typed)
     label = "Yes, that is right"
     assert not field(app, "sure ").value, "a tick is for the number that it names"
-    assert "More than three times the model's number, or less" in preview_notes(app)
+    assert "More than three times the model's number: " in preview_notes(app)
     app = press(app, "Save")
     assert f"Tick “{label}”, or correct the number." in told(app.error)
     assert changing.history().empty
