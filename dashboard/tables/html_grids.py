@@ -99,8 +99,8 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
         told = escape(depot["city"]) * has_cities, cells.get("status")
         short = [cells[each] + on for each, on in vans.items() if cells.get(each)]
         about = " · ".join(filter(None, told))
-        on_phones = f"{' · ' * bool(about)}Short: {', '.join(short)}"
-        about += f'<span class="phone">{on_phones}</span>' * bool(short)
+        on_phones = f'<span class="phone">Short: {", ".join(short)}</span>'
+        about += on_phones * bool(short)
         name = f'<a href="{link}">{escape(depot["name"])}</a><small>{about}</small>'
         shown = [
             f'<td class="{css_class[head]}">{cells.get(head, formatting.UNKNOWN)}</td>'

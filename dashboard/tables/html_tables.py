@@ -137,7 +137,7 @@ def column(values: pd.Series, name: str) -> list[str]:
 def head(name: str, before: str) -> str:
     """A heading as HTML, below its group's name unless the heading `before` has the same group."""
     group, _, own = name.rpartition(": ")
-    own = own.replace(" by", "\N{NO-BREAK SPACE}by")
+    own = own.replace(ERROR, ERROR.replace(" ", "\N{NO-BREAK SPACE}"))
     begins = group != before.rpartition(": ")[0]
     return (f'<b class="group">{escape(group)}</b>' if begins else "") + escape(own)
 
