@@ -313,7 +313,7 @@ def _event_markers(
 def _series(
     table: pd.DataFrame, series: str, x: alt.X, column: str, **more: Any
 ) -> alt.Chart:
-    """A series, to be given a mark, in its colour, with a legend of actuals and forecasts."""
+    """A chart of one series in its colour, still without a mark."""
     colours = colour("series", PAST_AND_AHEAD)
     rows = alt.Chart(table.assign(series=series))
     return rows.encode(x=x, y=orders_axis(column), color=colours, **more)

@@ -70,7 +70,7 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         late = "Vans short and late orders assume the moves that Plan proposes. "
         late *= bool(numbers.columns.str.startswith(html_grids.LATE).any())
         st.caption(
-            f"{late}Too high by: − is too low. Underlined: orders outside the "
+            f"{late}Too high by: with a minus, it was too low. Underlined: orders outside the "
             f"80\N{NO-BREAK SPACE}% band. {last_week}".strip()
         )
 

@@ -131,8 +131,8 @@ def _fields(
     if action == SET:
         per = "of each depot and day" if depot == ALL_DEPOTS else "a day"
         number = st.text_input(
-            f"Orders {per}: a number, or a change", placeholder="420, +30 or +10 %",
-            max_chars=20, key=f"number {form}", width=420, help=entered_changes.NUMBER_RULE,
+            f"Orders {per}: a number, or a change", placeholder="420, +30, −5 or +10 %",
+            max_chars=20, key=f"number {form}", width=420,
         )  # fmt: skip
         wrong = entered_changes.problem(number)
         if is_saving and wrong:

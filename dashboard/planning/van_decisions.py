@@ -9,7 +9,6 @@ DECIDE = (
     "select decide_vans(:city, :target_on, nullif(:kind, ''), :extra, :off_road, :note, :planner, "
     ":decision_id)"
 )
-MAX_HIRED = 1_000
 
 
 def save(decision: VanDecision, planner: str) -> None:
@@ -30,7 +29,7 @@ def entry_problems(decision: VanDecision, n_vans: int = MAX_VANS) -> list[str]:
     wrong = [
         f"{name} are {number:,}, but must lie between 0 and {most:,}.".replace("-", "−")
         for name, number, most in (
-            ("Hired vans", decision.extra, MAX_HIRED),
+            ("Hired vans", decision.extra, MAX_VANS),
             ("Vans off the road", decision.off_road, n_vans),
         )
         if not 0 <= number <= most

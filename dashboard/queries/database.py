@@ -238,7 +238,7 @@ def database_error(error: DBAPIError) -> DatabaseError | None:
     message = MESSAGES.get(_sqlstate(error))
     if message is None and isinstance(error, OperationalError):
         log.error(
-            "The database does not answer; check that it runs with `harbor doctor`"
+            "database_unavailable", reason=str(error.orig), advice="harbor doctor"
         )
         message = NO_ANSWER
     return None if message is None else DatabaseError(message)

@@ -42,14 +42,21 @@ select runs.run_id, parent_id, step, origin_on, {RUN_STATE} as state, started_at
                          select from demand_versions v
                          where (v.depot_id, v.service_on) = (depots.depot_id, runs.origin_on)
                            and v.orders is not null and v.recorded_at <= runs.finished_at)
+                       -- Few depots have anything new, and closed days are slow to find.
+                       and exists (
+                         select from demand_versions v
+                         where v.depot_id = depots.depot_id and v.orders is not null
+                           and v.recorded_at > runs.finished_at and v.service_on
+                               between runs.origin_on - {LAST_DAY} and runs.origin_on)
                     ) d
                cross join lateral (
                    -- The depot's newest day that was due, as in `depot_freshness`.
-                   select max(day_on) as due_on
+                   select day_on as due_on
                    from (select runs.origin_on - n as day_on
                          from generate_series(0, {LAST_DAY}) as n) recent
                    where day_on < (runs.started_at at time zone d.timezone)::date
                      and not {is_closed("day_on")}
+                   order by day_on desc limit 1
                ) due
                cross join lateral (
                    select min(recorded_at) as counted_at from demand_versions v
@@ -89,8 +96,8 @@ def runs() -> pd.DataFrame:
 
 # The newest run or step that is running, with the last log line of its training.
 IN_PROGRESS = f"""
-select step, fields ->> 'fit' as fit,
-       (fields ->> 'epoch')::float8 / (fields ->> 'most')::float8 as share
+select step, coalesce(((fields ->> 'fit' = 'production')::integer
+       + (fields ->> 'epoch')::float8 / (fields ->> 'most')::float8) / 2, 0) as trained
 from runs
 left join lateral (
     select fields from run_lines l
@@ -112,14 +119,8 @@ class RunInProgress:
 @st.cache_data(ttl=2, max_entries=1, show_spinner=False)
 def run_in_progress() -> RunInProgress | None:
     """The newest run or step at work; None if none is. Refreshed every 2 s."""
-    rows = read(IN_PROGRESS, numbers=["share"]).to_dict("records")
-    if not rows:
-        return None
-    row = rows[0]
-    if row["fit"] is None:
-        return RunInProgress(row["step"], 0.0)
-    is_second = row["fit"] == "production"
-    return RunInProgress(row["step"], (is_second + float(row["share"])) / 2)
+    rows = read(IN_PROGRESS, numbers=["trained"])
+    return None if rows.empty else RunInProgress(*rows.iloc[0])
 
 
 # A refused file leaves only its log line. It is listed until a later load logs another

@@ -48,8 +48,8 @@ FRACTIONS = {
     "bias", "coverage", "error_share", "mape", "naive_mape", "wape",
 }  # fmt: skip
 MISSES_NOTE = (
-    "Too high by: the model's last forecast less the actual orders; − is too low. Underlined: "
-    "orders outside the 80\N{NO-BREAK SPACE}% band."
+    "Too high by: the model's last forecast less the actual orders; with a minus, it was too "
+    "low. Underlined: orders outside the 80\N{NO-BREAK SPACE}% band."
 )
 OCCASION = "Holiday or event"
 MANY_DAYS = 6
@@ -270,7 +270,7 @@ def past_occasions(days: pd.DataFrame) -> pd.DataFrame:
     runs = special.groupby((~is_next).cumsum().rename("run"))
     ends = zip(runs["Day"].first(), runs["Day"].last(), strict=True)
     newest_on = days.loc[days["actual"].notna(), "day_on"].max()
-    lacks = days.loc[days.get("missing", 0 * days["actual"]).gt(0), "day_on"]
+    lacks = days.query("missing > 0")["day_on"] if "missing" in days else ()
     told = special["Orders"].map(formatting.orders).astype(str)
     told = told.mask(special["Day"].isin(lacks), "≥\N{NO-BREAK SPACE}" + told)
     weekdays = special["Day"].map(formatting.day).astype(str).str[:3]
@@ -287,7 +287,7 @@ def past_occasions(days: pd.DataFrame) -> pd.DataFrame:
 
 
 def _note(row: Mapping[Hashable, Any], notes: list[str]) -> str:
-    """'No history, Black Friday', 'Ann set 515: “Fair”'; errors within the band are not explained."""
+    """'No history, Black Friday', 'Ann set 515: “Fair”'; within the band, only changes and events."""
     told, is_outside = [], not row["p10"] <= row["actual"] <= row["p90"]
     if not pd.isna(row["override_orders"]):
         reason = formatting.quoted(row["override_reason"])

@@ -77,7 +77,7 @@ def table(
 ) -> str:
     """A small display table; its first column names the rows.
 
-    Columns that are empty in every row are left out. A name such as 'Orders: 7 days' puts a column
+    Columns that are empty in every row are left out. A name such as 'Orders: 7 days ahead' puts a column
     into the group 'Orders', which is named above its first column. `OUTSIDE` marks numbers.
 
     Args:

@@ -64,7 +64,9 @@ def _scored_days(
     first_on = pd.Timestamp(_live_since(model, zone).date())
     few = days[days >= first_on].head(n_days * (n_days < summaries.WEEK_DAYS))
     special = dict.fromkeys(filter(None, map(occasions.get, few)))
-    return f"{told} with {formatting.listed([*special])}" if special else told
+    # A model that was live before its last promotion was scored on other days, too.
+    is_known = bool(special) and len(few) == n_days
+    return f"{told} with {formatting.listed([*special])}" if is_known else told
 
 
 def _outcome(newest: Model, zone: ZoneInfo) -> str:

@@ -19,7 +19,7 @@ from pipelines.planning.words import decision_words
 
 MAX_NAMED, WEEK = 4, pd.Timedelta(days=7)
 """Maximum number of short days listed by name, and the period in which a weekday is unambiguous."""
-MOVES_NOTE = "Each move is for that day only. A depot that is short itself lends a van only where this van delivers more orders: at least a tenth of a full van more."
+MOVES_NOTE = "Each move is for that day only. A depot that is short itself lends a van only where it delivers at least a tenth of a full van more."
 
 
 def settings_text(settings: CitySettings, zone: ZoneInfo, n_shifts: int = 0) -> str:

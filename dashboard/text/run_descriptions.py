@@ -125,7 +125,7 @@ def runs_table(runs: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
 
 
 def _with_late_orders(runs: pd.DataFrame) -> pd.DataFrame:
-    """Adds `has_later`, whether a later night has a night's late orders; steps are as their night."""
+    """Adds `has_later`, whether a later night has the late orders; a step is as its night."""
     last_at = _nights(runs).query("state == 'done'")["started_at"].max()
     came_at = runs.set_index("run_id")["late_came_at"].to_dict()
     own = [came_at[run] for run in runs["parent_id"].fillna(runs["run_id"])]

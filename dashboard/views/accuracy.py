@@ -86,7 +86,7 @@ misses = queries.largest_errors(scope, freshness)
 with by_week:
     st.header("By week")
     widgets.small_table(weeks, "By week", hidden_on_phones=LESS)
-    counts = "Forecasts: a depot's day has one for each night that forecast it."
+    counts = "Forecasts: a depot's day counts once for each night that forecast it."
     st.caption(f"{counts} Bias: + is too high. {summaries.coverage_sentence(held)}")
     if not scope.depot:
         st.header("Depots furthest off")
@@ -101,7 +101,7 @@ with by_day:
     widgets.chart(
         forecast_charts.accuracy_by_day,
         scores[scores["grain"] == "day"],
-        "Off by: a dot is one day of the forecast, a line the mean of the last four to seven days.",
+        "Off by: dots are single days of the forecast, lines the mean of up to seven days.",
     )
     st.header("Single days furthest off")
     first = misses.head(one_day.MAX_WORST_DAYS)

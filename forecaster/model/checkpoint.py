@@ -55,7 +55,8 @@ class Checkpoints:
                 restored = self._manager.restore(
                     epoch, args=ocp.args.StandardRestore(like)
                 )
-            except (OSError, ValueError, KeyError):
+            # Other errors, such as too many open files, may pass: they delete nothing.
+            except (FileNotFoundError, ValueError, KeyError):
                 # A power cut may leave files of a complete checkpoint without their content.
                 self._manager.delete(epoch)
             else:

@@ -131,7 +131,7 @@ class _Backfill:
     origins: dict[date, Decision] = field(default_factory=dict)
     written: set[date] = field(default_factory=set)
     failures: list[str] = field(default_factory=list)
-    # Of the training; it is not tried again.
+    # Failures of the training, which is not tried again.
     failed_training: list[str] = field(default_factory=list)
     trained: str | None = None
     scored: int = 0

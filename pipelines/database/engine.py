@@ -105,8 +105,8 @@ def connect(
             ) from None
         except OperationalError as error:
             message = connection_error_message(error)
-        # A server that takes the connection and says nothing is waited for in the attempt itself.
-        remaining_s -= int(time.monotonic() - began)
+        # An attempt may take long: a server may take the connection and say nothing.
+        remaining_s -= time.monotonic() - began
         for beginning, advice in REFUSAL_ADVICE.items():
             if message.startswith(beginning):
                 raise DatabaseError(

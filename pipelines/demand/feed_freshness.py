@@ -1,20 +1,13 @@
 """Depots whose orders of the origin's day are missing."""
 
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
-from pathlib import Path
+from datetime import date
 from typing import Any
 
 import sqlalchemy as sa
 
 from forecaster.errors import shortened_list
-from pipelines.arrivals import files_since
-from pipelines.database.engine import snapshot
-from pipelines.ingest.sources.files import is_loadable
-from pipelines.settings.ingest import DONE
-from pipelines.store import late_depots, runs
-
-RERUN_WINDOW = timedelta(hours=24)
+from pipelines.store import late_depots
 
 
 @dataclass(frozen=True)
@@ -72,31 +65,3 @@ def read_lateness(connection: sa.Connection, origin: date) -> Lateness:
         late_depots={city.city: city.late for city in cities if city.late},
         in_part=sum(city.in_part for city in cities),
     )
-
-
-def late_origin_with_new_files(
-    engine: sa.Engine, inbox: Path, now: datetime
-) -> date | None:
-    """Returns the origin of the newest done night if depots were late and new data has arrived.
-
-    None after `RERUN_WINDOW`, when the forecast would no longer be live.
-    """
-    with snapshot(engine) as connection:
-        done = runs.newest_night(connection, ["done"], of_newest_origin=True)
-        last_night = runs.newest_night(connection, runs.STATES)
-        if done is None or last_night is None or not done["metrics"].get("late_depots"):
-            return None
-        origin: date = done["origin_on"]
-        if now - done["started_at"] > RERUN_WINDOW:
-            return None
-        seen = runs.night_without_new_data(connection, origin, even_unpublished=True)
-        if seen is None:
-            return origin
-    # The last night has seen the files that are older than it, so they need no rerun.
-    newer = files_since(inbox, last_night["started_at"])
-    inside = (path.relative_to(inbox) for path in newer)
-    # A file that no night loads, such as an upload in progress, is no reason for one.
-    waiting = (
-        path for path in inside if path.parts[0] != DONE and is_loadable(str(path))
-    )
-    return origin if any(waiting) else None

@@ -141,10 +141,7 @@ def _hire(demo: DemoContext, day: date) -> None:
     if tables is None:
         return
     days = tables.plan.cities
-    # Nobody may hire more than a thousand.
-    short = days[days["lacking"].between(1, 1_000)].sort_values(
-        ["lacking", "city", "target_on"]
-    )
+    short = days[days["lacking"] > 0].sort_values(["lacking", "city", "target_on"])
     with demo.engine.begin() as connection:
         if short.empty or not may_plan(connection):
             return

@@ -16,7 +16,6 @@ unavailable are written later; files of origins that the database has pruned sta
 import json
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import date
 from typing import Any
 
@@ -67,12 +66,9 @@ def publish_files(engine: sa.Engine, destination: Destination) -> dict[str, int]
         manifest = _manifest_of(stored)
         try:
             _publish_changes(connection, destination, manifest, written)
-        except OSError:
-            # Else the next attempt would write again what is whole already.
-            with suppress(OSError):
-                _write_manifest(destination, manifest, stored)
-            raise
-        _write_manifest(destination, manifest, stored)
+        finally:
+            # Else, after an error, the next attempt would write again what is whole already.
+            _write_manifest(destination, manifest, stored)
     return dict(written)
 
 

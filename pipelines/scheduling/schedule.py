@@ -23,10 +23,10 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.cron import CronTrigger
 
 from pipelines.database.engine import snapshot
-from pipelines.demand import feed_freshness
-from pipelines.demand.feed_freshness import RERUN_WINDOW
 from pipelines.nightly.run import NIGHTLY_LOCK
 from pipelines.runs.locks import LostRunError, is_held, try_lock
+from pipelines.scheduling import late_nights
+from pipelines.scheduling.late_nights import RERUN_WINDOW
 from pipelines.settings import Settings
 from pipelines.store import demand, runs
 
@@ -158,7 +158,7 @@ class NightlyJobs:
                 origin = None
         if origin is None:
             limit = MAX_LATE_ATTEMPTS
-            origin = feed_freshness.late_origin_with_new_files(
+            origin = late_nights.late_origin_with_new_files(
                 self._engine, self._settings.inbox, now
             )
         if origin is None or self._attempts[origin] >= limit:

@@ -84,7 +84,7 @@ van_decisions = sa.Table(
     sa.Column("made_by", sa.Text, nullable=False),
     sa.Column("made_at", Timestamp, nullable=False, server_default=NOW),
     sa.CheckConstraint("kind in ('hire', 'accept', 'ask')", name="kind"),
-    sa.CheckConstraint("extra between 0 and 1000", name="extra"),
+    sa.CheckConstraint("extra between 0 and 100000", name="extra"),
     sa.CheckConstraint("kind is not null or extra = 0", name="hired"),
     sa.CheckConstraint("off_road between 0 and 100000", name="off_road"),
     sa.CheckConstraint("length(note) <= 500", name="note"),

@@ -135,6 +135,10 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
             return value
         if info.field_name == "home":
             return default_home()
+        if info.field_name == "database_url":
+            raise ValueError(
+                "is empty; give a URL, or unset it for the embedded Postgres"
+            )
         return None if cls.model_fields[str(info.field_name)].default is None else value
 
     @field_validator("home")
@@ -199,7 +203,9 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
         cls._require_valid_names()
         try:
             return cls()
-        except SettingsError as error:  # Only `sources` is not a plain value.
+        except (
+            SettingsError
+        ) as error:  # Of all settings, only `sources` is read as JSON.
             raise ConfigError(
                 f"HARBOR_SOURCES is not JSON: {error.__cause__}. Correct it, or write "
                 "[sources.NAME] in harbor.toml."

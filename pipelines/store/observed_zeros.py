@@ -167,6 +167,8 @@ def find(connection: sa.Connection, today: date, now: datetime, frozen: date) ->
     """
     parameters = {"today": today, "now": now, "frozen": frozen}
     temporary.create(connection, "loaded_files", LOADED_FILES, parameters)
+    # `partial_days` looks up the files of each gap.
+    connection.execute(sa.text("create index on loaded_files (file_id)"))
     temporary.create(
         connection, "spans_without_orders", SPANS_WITHOUT_ORDERS, parameters
     )

@@ -239,6 +239,10 @@ class _Ingestion:
             log.info("file", path=report.path, state=report.state, **counts, **reason)
             self.reports.append(report)
 
+    def _was_moved(self, on_disk: Source) -> bool:
+        """Whether another load has taken it out of the inbox."""
+        return on_disk.is_below(self.settings.inbox) and on_disk.is_gone()
+
     def _load(self, file: SourceOrError) -> FileReport | None:
         """Loads one file; an error that concerns only this file becomes a refusal.
 
@@ -248,6 +252,8 @@ class _Ingestion:
             path, reason = file.display_path, file.reason
             if file.is_waiting:
                 return FileReport(path, None, "waiting", notes=(reason,))
+            if file.container is not None and self._was_moved(file.container):
+                return None
             if file.container is not None:
                 self.incomplete.add(file.container.address)
             return FileReport(path, None, "refused", error=reason)
@@ -263,8 +269,7 @@ class _Ingestion:
                     progress, self.dry_run,
                 ).run()  # fmt: skip
         except Exception as error:  # noqa: BLE001 - the other files are loaded
-            on_disk = file.container or file
-            if on_disk.is_below(self.settings.inbox) and on_disk.is_gone():
+            if self._was_moved(file.container or file):
                 return None
             reason = refusal(file.name, error)
             if file.container is not None:

@@ -120,9 +120,8 @@ class Source:
         )
 
     def is_gone(self) -> bool:
-        """Whether it, or the .zip that contains it, is no longer there."""
-        on_disk = self.container or self
-        info = on_disk.system.get_file_info(on_disk.path)
+        """Whether it is no longer there."""
+        info = self.system.get_file_info(self.path)
         return bool(info.type == fs.FileType.NotFound)
 
     def require_unchanged(self) -> None:
@@ -226,7 +225,8 @@ def files_at_path(path: Path, excluded: Path | None) -> Iterator[Source | Skippe
     for failure in unreadable:
         if Path(failure.filename) == root:
             raise failure
-        display_path = str(path / Path(failure.filename).relative_to(root))
+        inside = Path(failure.filename).relative_to(root)
+        display_path = _printable(str(path / inside))
         reason = f"{display_path} cannot be opened: {first_line(failure)}."
         yield Skipped(display_path, reason)
 

@@ -92,8 +92,7 @@ class Spool:
         if isinstance(file, Skipped) or not file.path.lower().endswith(ARCHIVE_SUFFIX):
             return [file]
         copies = self._copied(file.display_path, file.name, partial(self._unpack, file))
-        # Another load has moved it.
-        return [] if file.is_gone() else copies
+        return [replace(copy, container=file) for copy in copies]
 
     def _copied(
         self,
@@ -147,7 +146,7 @@ class Spool:
                 for entry in packed.infolist():
                     if reason := _why_not_unpacked(entry.filename, archive.name):
                         path = f"{archive.display_path}/{entry.filename}"
-                        skipped.append(Skipped(path, reason, container=archive))
+                        skipped.append(Skipped(path, reason))
                     elif is_loadable(entry.filename):
                         entries.append(entry)
                 if not entries and not skipped:
@@ -194,12 +193,11 @@ def _unpack_entry(
     path = folder / _short_name(entry.filename)
     with packed.open(entry) as member, path.open("wb") as file:
         shutil.copyfileobj(member, file, COPY_BLOCK_BYTES)
-    copy = local_source(
+    return local_source(
         path,
         f"{archive.display_path}/{entry.filename}",
         f"{archive.address}/{entry.filename}",
     )
-    return replace(copy, container=archive) if isinstance(copy, Source) else copy
 
 
 def _why_not_unpacked(name: str, archive: str) -> str:

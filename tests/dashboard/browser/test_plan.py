@@ -349,9 +349,9 @@ THIRTY_DEPOTS = """() => {
 }"""
 
 
-def test_the_days_ahead_of_thirty_depots_print_on_two_sheets(fleet, visit):
+def test_the_days_ahead_of_thirty_depots_print_on_one_sheet(fleet, visit):
     pdf = printed(visit(fleet), "/", THIRTY_DEPOTS)
-    assert pdf.count(b"/Type /Page\n") == 2
+    assert pdf.count(b"/Type /Page\n") == 1
 
 
 def test_the_heads_of_a_long_grid_stay_in_sight(fleet, visit):

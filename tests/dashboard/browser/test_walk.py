@@ -319,11 +319,11 @@ def test_the_menu_marks_the_group_of_a_page(fleet, visit):
 def test_a_scenario_is_chosen_by_keyboard(fleet, visit):
     window = visit(fleet)
     window.to("/depot?depot=LON-01")
-    # The first stop skips to the numbers.
+    # The first stop skips to the numbers, the second is the logo.
     window.page.keyboard.press("Tab")
     window.page.keyboard.press("Tab")
     where = "() => [document.activeElement.tagName, getComputedStyle(document.activeElement)"
-    assert window.page.evaluate(f"{where}.outlineStyle]") == ["A", "solid"]
+    assert window.page.evaluate(f"{where}.outlineStyle]") == ["BUTTON", "solid"]
     fold = window.page.locator("summary", has_text="What if")
     # A run of the page empties a box in which somebody types.
     window.settled()

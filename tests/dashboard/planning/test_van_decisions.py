@@ -130,12 +130,3 @@ def test_all_that_is_wrong_is_told_at_once():
     assert van_decisions.entry_problems(fine) == []
     with pytest.raises(BadInputError, match="at most 100 are kept"):
         van_decisions.save(fine, "a" * 101)
-
-
-@pytest.mark.db
-def test_a_city_hires_at_most_a_thousand_vans_for_a_day(friday):
-    most = replace(friday, kind=HIRE, extra=1_000)
-    van_decisions.save(most, "Ann")
-    assert van_decisions.entry_problems(replace(most, extra=1_001)) == [
-        "Hired vans are 1,001, but must lie between 0 and 1,000."
-    ]

@@ -8,8 +8,8 @@ from functools import partial
 import pytest
 import sqlalchemy as sa
 
-from pipelines.demand import feed_freshness
 from pipelines.runs.ledger import recorded
+from pipelines.scheduling import late_nights
 from pipelines.schema import runs
 from tests.pipelines.scheduling.test_schedule import Fleet
 
@@ -74,5 +74,5 @@ def test_a_night_of_an_earlier_day_by_hand_does_not_end_the_wait_for_a_late_feed
     inbox = tmp_path / "inbox"
     inbox.mkdir()
     (inbox / "late.csv").write_text("depot_id,date,orders\n")
-    found = feed_freshness.late_origin_with_new_files(clean_engine, inbox, now)
+    found = late_nights.late_origin_with_new_files(clean_engine, inbox, now)
     assert found == late

@@ -206,7 +206,6 @@ def test_an_empty_home_is_the_default(monkeypatch, tmp_path):
     [
         "PUBLISH_URL",
         "PUBLISH_WEBHOOKS",
-        "DATABASE_URL",
         "REPLICA_URL",
         "READY_BY",
         "KEEP_ORDERS_DAYS",
@@ -216,11 +215,21 @@ def test_an_empty_variable_unsets_what_is_optional(monkeypatch, name):
     monkeypatch.setenv(f"HARBOR_{name}", "")
     settings = Settings.load()
     assert getattr(settings, name.lower()) is None
-    assert not publication.is_wanted(settings)
+
+
+def test_an_empty_address_publishes_nothing(monkeypatch):
+    monkeypatch.setenv("HARBOR_PUBLISH_URL", "")
+    assert not publication.is_wanted(Settings.load())
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("HOME", "~nobody-here/x"), ("SOURCES", "x"), ("SOURCES", "")]
+    ("name", "value"),
+    [
+        ("HOME", "~nobody-here/x"),
+        ("SOURCES", "x"),
+        ("SOURCES", ""),
+        ("DATABASE_URL", ""),
+    ],
 )
 def test_an_unusable_value_is_one_sentence(monkeypatch, name, value):
     monkeypatch.setenv(f"HARBOR_{name}", value)
