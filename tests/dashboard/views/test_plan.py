@@ -251,7 +251,7 @@ def test_a_number_that_is_not_taken_or_emptied_is_told_and_nothing_is_saved(
         (2.5, "2.5 is not a whole number of vans."),
         (None, "Hire how many vans? Give a number, or accept the risk."),
         (0, "Hire how many vans? Give a number, or accept the risk."),
-        (1001, "Hired vans are 1,001, but must lie between 0 and 1,000."),
+        (100_001, "Hired vans are 100,001, but must lie between 0 and 100,000."),
     ],
 )
 def test_what_is_wrong_with_hired_vans_is_told_before_they_are_saved(
@@ -275,7 +275,8 @@ def test_a_day_that_is_not_ahead_is_told_of_once(seeded, open_page, form):
 def test_the_field_for_orders_says_that_a_negative_number_is_a_change(
     seeded, open_page
 ):
-    assert "−5 for 5 fewer" in field(city_page(open_page, "London"), "number").help
+    number = field(city_page(open_page, "London"), "number")
+    assert number.placeholder == "420, +30, −5 or +10 %"
 
 
 def test_the_form_and_the_page_of_today_say_where_it_is_heading(
