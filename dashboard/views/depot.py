@@ -66,7 +66,7 @@ with head:
         ]
         ahead["noted_before"] = display_tables.noted_before(every_day, ahead)
         in_order = sorted(ahead.to_dict("records"), key=html_grids.is_closed)
-        day = max(in_order, key=lambda row: row["short"] > 0)["day_on"]
+        day = next((row for row in in_order if row["short"] > 0), in_order[0])["day_on"]
         address = formatting.plan_link(own["city"], day, depot=depot)
         widgets.action("Change orders", address, is_primary=False)
         vans = formatting.plan_link(own["city"], day, form="vans")

@@ -29,9 +29,8 @@ from forecaster.data.scaling import SPREAD_DAYS
 from forecaster.data.signal_effects import WEEKDAY_MEDIAN_DAYS
 from forecaster.data.yearly_features import LONGEST_LAG
 from forecaster.errors import NoDataError
-from forecaster.inference import cold_start
 from forecaster.inference.artefact import Artefact
-from forecaster.inference.cold_start import MATURE, impute_from_peers, own_days
+from forecaster.inference.cold_start import MATURE, impute_from_peers, own_days, peers
 from forecaster.inference.intervals import COLD_START_SPREAD
 
 DEPOTS_PER_CHUNK = 256
@@ -283,7 +282,7 @@ def _of_new_depots(
     if is_mature_d.any():
         for city in np.unique(city_d[~is_mature_d]):
             in_city_d = city_d == city
-            peers_d = cold_start.peers(own_d, in_city_d)
+            peers_d = peers(own_d, in_city_d)
             of_peers_d[in_city_d] = np.median(spread_d[peers_d])
     new_d = np.maximum(spread_d, of_peers_d) + COLD_START_SPREAD / (1 + own_d)
     return np.where(is_mature_d, spread_d, new_d).astype(np.float32)

@@ -17,7 +17,6 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from datetime import date
-from typing import Any
 
 import pyarrow as pa
 import sqlalchemy as sa
@@ -73,7 +72,7 @@ def publish_files(engine: sa.Engine, destination: Destination) -> dict[str, int]
 
 
 def _write_manifest(
-    destination: Destination, manifest: Mapping[str, Any], stored: bytes | None
+    destination: Destination, manifest: dict[str, dict[str, str]], stored: bytes | None
 ) -> None:
     content = json.dumps(manifest, indent=1, sort_keys=True).encode()
     if content != stored:

@@ -203,9 +203,8 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
         cls._require_valid_names()
         try:
             return cls()
-        except (
-            SettingsError
-        ) as error:  # Of all settings, only `sources` is read as JSON.
+        except SettingsError as error:
+            # Of all settings, only `sources` is read as JSON.
             raise ConfigError(
                 f"HARBOR_SOURCES is not JSON: {error.__cause__}. Correct it, or write "
                 "[sources.NAME] in harbor.toml."

@@ -345,24 +345,28 @@ def test_an_hour_that_comes_twice_has_one_new_night(fleet_of):
     assert set(fleet.ran) == {date(2026, 10, 24)}
 
 
-@pytest.mark.parametrize(
-    "written_s",
-    [pytest.param(5, id="written there"), pytest.param(-3600, id="moved there")],
-)
-def test_a_late_night_runs_again_when_its_file_is_in_the_inbox(
-    fleet_of, tmp_path, written_s
-):
+@pytest.fixture
+def late_fleet(fleet_of, tmp_path):
+    """A fleet whose night is done without the orders of two depots."""
     fleet = fleet_of(home=tmp_path)
-    jobs = fleet.jobs
     fleet.now = datetime.now(UTC)
-    jobs.start_night()
-    (origin,) = fleet.ran
+    fleet.jobs.start_night()
     with fleet.engine.begin() as connection:
         connection.execute(sa.update(runs).values(metrics={"late_depots": 2}))
         demand = sa.insert(runs).values(
             step="demand", parent_id=1, state="done", finished_at=sa.func.now()
         )
         connection.execute(demand)
+    return fleet
+
+
+@pytest.mark.parametrize(
+    "written_s",
+    [pytest.param(5, id="written there"), pytest.param(-3600, id="moved there")],
+)
+def test_a_late_night_runs_again_when_its_file_is_in_the_inbox(late_fleet, written_s):
+    fleet, jobs = late_fleet, late_fleet.jobs
+    (origin,) = fleet.ran
     jobs.catch_up()
     assert fleet.ran == [origin]
     fleet.settings.inbox.mkdir()
@@ -382,20 +386,9 @@ def test_a_late_night_runs_again_when_its_file_is_in_the_inbox(
 
 
 @pytest.mark.parametrize("name", [".late.csv.x7Gq", "late.csv.part", "upload.log"])
-def test_a_file_that_no_night_loads_costs_a_late_night_no_attempt(
-    fleet_of, tmp_path, name
-):
-    fleet = fleet_of(home=tmp_path)
-    jobs = fleet.jobs
-    fleet.now = datetime.now(UTC)
-    jobs.start_night()
+def test_a_file_that_no_night_loads_costs_a_late_night_no_attempt(late_fleet, name):
+    fleet, jobs = late_fleet, late_fleet.jobs
     (origin,) = fleet.ran
-    with fleet.engine.begin() as connection:
-        connection.execute(sa.update(runs).values(metrics={"late_depots": 2}))
-        demand = sa.insert(runs).values(
-            step="demand", parent_id=1, state="done", finished_at=sa.func.now()
-        )
-        connection.execute(demand)
     fleet.settings.inbox.mkdir()
     # An upload that takes hours: the file grows until it is renamed.
     growing = fleet.settings.inbox / name
