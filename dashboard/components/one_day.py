@@ -12,7 +12,7 @@ from dashboard.components import days_ahead, score_filter, widgets
 from dashboard.queries import ScoreFilter
 from dashboard.queries.freshness import Freshness
 from dashboard.queries.scores import SCORED_DAYS
-from dashboard.tables import display_tables
+from dashboard.tables import display_tables, html_tables
 from dashboard.tables.workbook import Sheets
 from dashboard.text import formatting, summaries
 
@@ -89,7 +89,7 @@ def show_misses(
     """Shows the first rows of `queries.largest_errors` with notes; returns all rows."""
     widgets.cut_notice(len(misses), MAX_DEPOTS)
     st.caption(display_tables.MISSES_NOTE)
-    unused = "Day" if scope.days_back == 1 else "Too high by %"
+    unused = "Day" if scope.days_back == 1 else html_tables.ERROR_SHARE
     key, unused = ("Day", "Depot") if scope.depot else ("Depot", unused)
     table = display_tables.largest_errors(misses).drop(columns=unused)
     first, shown = misses.head(MAX_DEPOTS), table.head(MAX_DEPOTS)
@@ -100,5 +100,7 @@ def show_misses(
     if scope.live and "Day" in table and not scope.depot:
         _, newest_on = queries.scored_days(freshness)[True]
         links["Day"] = display_tables.day_links(first, newest_on, scope.city)
-    widgets.small_table(shown, name, hidden_on_phones=("Too high by %",), links=links)
+    widgets.small_table(
+        shown, name, hidden_on_phones=(html_tables.ERROR_SHARE,), links=links
+    )
     return table

@@ -39,11 +39,9 @@ def score_filter(
     """
     depots = queries.depots(freshness)
     today = datetime.now(queries.zone()).date()
-    if (of_url := st.query_params.get("period")) == "1":  # in links of older versions
-        st.query_params["period"] = f"{newest_on}"
     # Of periods with the same scored days, one is offered, plus the one in the URL.
     n_days = (newest_on - first_on).days + 1
-    always = of_url, f"{SCORED_DAYS}"
+    always = st.query_params.get("period"), f"{SCORED_DAYS}"
     periods = {
         f"{days}": words
         for days, words in PERIODS.items()

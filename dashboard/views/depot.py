@@ -16,7 +16,7 @@ from dashboard.components import (
 from dashboard.inference import what_if
 from dashboard.planning import van_plan
 from dashboard.queries.depot import HISTORY_DAYS
-from dashboard.tables import display_tables, html_grids, workbook
+from dashboard.tables import display_tables, html_grids, html_tables, workbook
 from dashboard.text import formatting, plan_summaries, summaries
 
 SPANS = {"8 weeks": 56, "13 months": HISTORY_DAYS}
@@ -126,7 +126,7 @@ with scored:
             widgets.hindcast_warning()
         widgets.cut_notice(len(past_days), MAX_PAST_DAYS, "days")
         st.caption(display_tables.MISSES_NOTE)
-        in_sight = past_days.head(MAX_PAST_DAYS).drop(columns="Too high by %")
+        in_sight = past_days.head(MAX_PAST_DAYS).drop(columns=html_tables.ERROR_SHARE)
         widgets.small_table(in_sight, "Past days")
 
 if freshness.origin_on is None:

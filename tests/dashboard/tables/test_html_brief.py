@@ -30,9 +30,13 @@ def test_with_an_old_forecast_it_does_not_say_that_nothing_needs_you():
 
 
 def test_each_decision_is_a_link_and_the_last_day_another():
-    html = html_brief.brief(make(2), "", "Yesterday.", "accuracy?period=1", [])
+    html = html_brief.brief(make(2), "", "Yesterday.", "accuracy?period=2026-11-29", [])
     assert "<h2>2 things to look at today</h2>" in html
-    assert addresses(html) == ["depot?depot=D0", "depot?depot=D1", "accuracy?period=1"]
+    assert addresses(html) == [
+        "depot?depot=D0",
+        "depot?depot=D1",
+        "accuracy?period=2026-11-29",
+    ]
 
 
 def addresses(html):

@@ -740,10 +740,12 @@ def assert_weeks_and_five_biggest_misses_stand_open(app):
 
 @pytest.mark.parametrize(
     ("period", "name"),
-    [("56", "Single days furthest off"), ("1", "Forecast and orders")],
+    [("56", "Single days furthest off"), ("newest", "Forecast and orders")],
 )
 def test_the_accuracy_of_one_depot_names_it_once(seeded, open_page, period, name):
     """In the heading, and not in a column; its misses lead to the explanation of their day."""
+    is_day = period == "newest"
+    period = f"{seeded.through}" if is_day else period
     app = open_page("accuracy", depot="RTM-03", period=period)
     assert_no_traceback(app)
     depots = queries.depots(queries.freshness()).set_index("depot_id")
@@ -752,7 +754,7 @@ def test_the_accuracy_of_one_depot_names_it_once(seeded, open_page, period, name
     text = page_text(app)
     assert "per depot and day" not in text
     outcome = re.search(r"\*\*.* orders, forecast [0-9,]+ .*\*\*", text)
-    assert (outcome is not None) is (period == "1")
+    assert (outcome is not None) is is_day
     assert not [each.value for each in app.markdown if not each.value.strip("*")]
     [misses] = [
         each.proto.body
@@ -766,12 +768,12 @@ def test_the_accuracy_of_one_depot_names_it_once(seeded, open_page, period, name
         assert re.search('<th[^>]*><a href="depot[?]depot=RTM-03&amp;why=', row)
 
 
-@pytest.mark.parametrize("days_before", [None, 3])
+@pytest.mark.parametrize("days_before", [0, 3])
 def test_a_day_is_told_by_depot_and_yesterday_as_the_first_page_has_it(
     seeded, open_page, days_before
 ):
-    day = seeded.through - timedelta(days=days_before or 0)
-    app = open_page("accuracy", period="1" if days_before is None else f"{day}")
+    day = seeded.through - timedelta(days=days_before)
+    app = open_page("accuracy", period=f"{day}")
     assert_no_traceback(app)
     text = page_text(app)
     bodies = [each.proto.body for each in app.get("html")]
@@ -818,14 +820,12 @@ def test_a_period_that_is_not_offered_is_explained(seeded, open_page):
         assert told in page_text(app).replace("\\", "")
 
 
-def test_yesterday_is_a_date_in_the_url_also_of_an_old_link(seeded, open_page):
-    old = open_page("accuracy", period="1")
-    new = open_page("accuracy")
-    new.selectbox(key="choice of period").select_index(0).run()
-    for app in (old, new):
-        assert_no_traceback(app)
-        assert f"{seeded.through}" in app.query_params["period"]
-        assert app.selectbox(key="choice of period").value == f"{seeded.through}"
+def test_yesterday_is_a_date_in_the_url(seeded, open_page):
+    app = open_page("accuracy")
+    app.selectbox(key="choice of period").select_index(0).run()
+    assert_no_traceback(app)
+    assert f"{seeded.through}" in app.query_params["period"]
+    assert app.selectbox(key="choice of period").value == f"{seeded.through}"
 
 
 @pytest.mark.parametrize(("live", "depot"), [(True, "LON-01"), (False, "")])
@@ -869,7 +869,9 @@ def test_headline_table_and_morning_message_have_one_number_for_yesterday(
     miss = words.miss(here["part"].sum(), here["actual"].sum())
     totals = [f"{here[name].sum():,.0f}" for name in ("part", "actual")]
     chosen = {"city": city} if city else {}
-    text = page_text(open_page("accuracy", period="1", **chosen)).replace("\\", "")
+    text = page_text(
+        open_page("accuracy", period=f"{seeded.through}", **chosen)
+    ).replace("\\", "")
     assert f"Yesterday: {totals[1]} orders" in text
     assert f"forecast {totals[0]} ({miss})." in text
     cells = (f'<td class="">{totals[0]}</td>', f'<td class="">{totals[1]}</td>')
@@ -879,7 +881,7 @@ def test_headline_table_and_morning_message_have_one_number_for_yesterday(
     row = f"{link}</th>{''.join(cells)}"
     # One city's total stands in the headline, and with the others' in the table.
     assert (row in text) == (not city)
-    text = page_text(open_page("accuracy", period="1"))
+    text = page_text(open_page("accuracy", period=f"{seeded.through}"))
     assert row in text
     number, _, direction = miss.partition(" too ")
     signed = {"high": "+", "low": "−", "": ""}[direction] + number
@@ -897,7 +899,7 @@ def test_a_depot_whose_orders_were_withdrawn_is_not_told_of_yesterday(
     mine = schema.demand_versions.c
     is_withdrawn = (mine.depot_id == "LON-01") & (mine.service_on == seeded.through)
     write(sa.delete(schema.demand_versions).where(is_withdrawn))
-    text = page_text(open_page("accuracy", period="1"))
+    text = page_text(open_page("accuracy", period=f"{seeded.through}"))
     assert re.search(r"orders of \d of \d depots", text)
     assert "depot?depot=LON-02" in text
     assert "depot?depot=LON-01" not in text
@@ -1012,7 +1014,9 @@ def test_after_a_day_on_which_all_were_closed_no_page_says_that_orders_are_late(
 
 
 @pytest.mark.parametrize(
-    "choice", [{}, {"period": "1"}, {"depot": "LON-01"}], ids=["all", "day", "depot"]
+    "choice",
+    [{}, {"period": "newest"}, {"depot": "LON-01"}],
+    ids=["all", "day", "depot"],
 )
 def test_hindcasts_are_shown_before_the_first_forecast(
     seeded, write, open_page, choice
@@ -1021,6 +1025,8 @@ def test_hindcasts_are_shown_before_the_first_forecast(
     write(sa.delete(schema.publications))
     for table in (schema.scores, schema.forecasts):
         write(sa.delete(table).where(table.c.is_live))
+    if "period" in choice:
+        choice = {"period": f"{seeded.through}"}
     page = open_page("accuracy", **choice)
     assert not page.exception
     assert any("Hindcasts" in each.value for each in page.warning)
