@@ -4,6 +4,7 @@ import os
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 from psycopg.conninfo import make_conninfo
@@ -66,13 +67,19 @@ def load(
 
 def address(url: sa.URL) -> str:
     """Connection string without the password, which process lists would show."""
-    parts = url.translate_connect_args(username="user", database="dbname")
+    parts = _connect_args(url)
     parts.pop("password", None)
-    return make_conninfo(**{**parts, **url.query})
+    return make_conninfo(**parts)
+
+
+def _connect_args(url: sa.URL) -> dict[str, Any]:
+    """Libpq's parameters, as every other command has them: hosts and password of a query, too."""
+    return dict(url.get_dialect()().create_connect_args(url)[1])
 
 
 def _run(program: str, options: list[str], url: sa.URL | None = None) -> None:
-    password = {"PGPASSWORD": str(url.password)} if url and url.password else {}
+    secret = _connect_args(url).get("password") if url is not None else None
+    password = {"PGPASSWORD": str(secret)} if secret else {}
     finished = subprocess.run(  # noqa: S603 - PostgreSQL's own program, no shell
         [programs(Account(os.geteuid(), os.getegid())) / program, *options],
         env=child_environment(**password),

@@ -209,7 +209,15 @@ def create_readonly_engine(url: str) -> sa.Engine:
         pool_size=1,
         max_overflow=0,
         pool_pre_ping=True,
-        connect_args={"options": READ_ONLY, "connect_timeout": CONNECT_SECONDS},
+        connect_args={
+            "options": READ_ONLY,
+            "connect_timeout": CONNECT_SECONDS,
+            # A host that vanishes ends the connection within two minutes.
+            "keepalives_idle": 60,
+            "keepalives_interval": 15,
+            "keepalives_count": 4,
+            "tcp_user_timeout": 120_000,
+        },  # fmt: skip
     )
     set_role_on_connect(engine, DASHBOARD)
     return engine

@@ -25,7 +25,7 @@ MAX_DAYS_BACK = 2
 """Enough days to find a deadline that has passed: one is at most a day after its night starts."""
 
 HELP = {
-    "up": "Whether the database could be read.",
+    "up": "Whether the database could be read within the last minutes.",
     "snapshot_timestamp_seconds": "When the watch last read the database, or tried to.",
     "schema_current": "Whether the tables are of this release.",
     "watch_started_timestamp_seconds": "When 'harbor watch' began.",
@@ -35,7 +35,7 @@ HELP = {
     "dashboard_up": "Whether the dashboard answered the last probe.",
     "dashboard_seconds": "Duration of the last probe: the first page's queries, and the answer.",
     "notifications_failed_total": "Notifications that a channel did not accept.",
-    "step_failed": "Whether the step's newest ended run failed.",
+    "step_failed": "Whether the step failed in the newest night, or the newest backup failed.",
     "step_success_timestamp_seconds": "End of the step's newest completed run.",
     "step_seconds": "Duration of the step's newest completed run.",
     "step_start_timestamp_seconds": "Start of the step that runs now.",
@@ -73,8 +73,8 @@ HELP = {
     "inference_seconds": "Duration of the last forecast, without reading and writing.",
     "inference_host_memory_peak_bytes": "Peak memory of the last forecast's process.",
     "live_mape_ratio": "Mean of |forecast - actual| / actual over four live weeks.",
-    "live_wape_ratio": "Sum of |forecast - actual| over the sum of actuals, days without orders included.",
-    "live_bias_ratio": "Sum of forecast - actual over the sum of actuals; above 0 is too high.",
+    "live_wape_ratio": "Sum of |forecast - actual| over the sum of actuals, days without orders included; of forecasts that both naive ones cover.",
+    "live_bias_ratio": "Sum of forecast - actual over the sum of actuals; above 0 is too high; of the same.",
     "live_coverage_ratio": "Share of actuals inside the 80 % interval over four weeks.",
     "live_scored": "Scored depot-day forecasts of four weeks that the naive forecasts cover, too.",
     "live_city_mape_ratio": "MAPE by city.",

@@ -123,7 +123,11 @@ class Notifier:
 
     def check(self, engine: sa.Engine, now: datetime) -> None:
         """Sends what is due according to the ledger of runs, read with a read-only engine."""
-        if not self.channels or (self._retry_at is not None and now < self._retry_at):
+        # A clock that was ahead, and is set back, does not put the next attempt off.
+        if not self.channels or (
+            self._retry_at is not None
+            and self._retry_at - RETRY_AFTER <= now < self._retry_at
+        ):
             return
         with engine.connect() as connection:
             done = newest_night(connection, "done")

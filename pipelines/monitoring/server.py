@@ -84,7 +84,7 @@ class MonitorState(Collector):
     def samples(self, now: datetime) -> Iterator[Sample]:
         """Yields the samples of the snapshot, of the probe and of this machine."""
         snapshot = self.snapshot
-        yield sample("up", snapshot.error is None)
+        yield sample("up", snapshot.error is None and not self.not_alive_reason(now))
         yield sample("snapshot_timestamp_seconds", snapshot.taken_at)
         if snapshot.schema_is_current is not None:
             yield sample("schema_current", snapshot.schema_is_current)
@@ -136,6 +136,7 @@ def application(state: MonitorState) -> WSGIApplication:
                 problem, ok = state.not_alive_reason(datetime.now(UTC)), "alive"
             case "/readyz":
                 problem, ok = state.snapshot.not_ready_reason, "ready"
+                problem = problem or state.not_alive_reason(datetime.now(UTC))
             case _:
                 start("404 Not Found", [("Content-Type", "text/plain; charset=utf-8")])
                 return [b"There are /metrics, /healthz and /readyz.\n"]

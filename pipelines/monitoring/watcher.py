@@ -32,6 +32,8 @@ PROBE_EVERY = timedelta(minutes=1)
 SLOW_EVERY = timedelta(minutes=15)
 """Interval of the slow queries; long, because they would slow down a nightly run."""
 SLOW_SECONDS = 60
+SLOW_KEPT = timedelta(hours=1)
+"""Time for which the slow samples are served if they cannot be read anew."""
 PROBE_TIMEOUT_S = 10
 FIRST_PAGE = "/first-page"
 
@@ -49,6 +51,7 @@ class Watcher:
     notifier: Notifier
     _slow: tuple[Sample, ...] = field(default=(), init=False)
     _slow_at: datetime | None = field(default=None, init=False)
+    _slow_read_at: datetime | None = field(default=None, init=False)
 
     def run(self) -> None:
         """Watches until the embedded database must be started again."""
@@ -67,20 +70,29 @@ class Watcher:
             log.warning("snapshot_failed", reason=new.error)
         if new.error is not None:
             self.state.snapshot = new
+            self._probe(now)
             return
-        if self._slow_at is None or now - self._slow_at >= SLOW_EVERY:
+        if _is_due(self._slow_at, SLOW_EVERY, now):
             self._slow_at = now
-            self._slow = self._read_slow(now) or self._slow
+            if slow := self._read_slow(now):
+                self._slow, self._slow_read_at = slow, now
+            elif self._slow_read_at and now - self._slow_read_at >= SLOW_KEPT:
+                self._slow = ()  # An unknown value is absent.
         self.state.snapshot = replace(new, samples=new.samples + self._slow)
-        last_probe, url = self.state.probe, self.settings.watch_dashboard
-        if url and (last_probe is None or now - last_probe.probed_at >= PROBE_EVERY):
-            seconds = probe_dashboard(url)
-            self.state.probe = Probe(now, seconds)
+        self._probe(now)
         try:
             self.notifier.check(self.engine, now)
         except SQLAlchemyError as error:
             log.warning("notification_waits", reason=describe_error(error))
         self.state.notifications_failed = self.notifier.failed
+
+    def _probe(self, now: datetime) -> None:
+        """Probes the dashboard if due, without a database too: each minute counts."""
+        last_probe, url = self.state.probe, self.settings.watch_dashboard
+        if url and (
+            last_probe is None or _is_due(last_probe.probed_at, PROBE_EVERY, now)
+        ):
+            self.state.probe = Probe(now, probe_dashboard(url))
 
     def _read_slow(self, now: datetime) -> tuple[Sample, ...]:
         """Reads the slow samples in their own transaction, whose timeout affects nothing else."""
@@ -94,6 +106,11 @@ class Watcher:
         except SQLAlchemyError as error:
             log.warning("slow_snapshot_failed", reason=describe_error(error))
             return ()
+
+
+def _is_due(last_at: datetime | None, interval: timedelta, now: datetime) -> bool:
+    """Whether an interval has passed; also if the clock was ahead at the last time."""
+    return last_at is None or not timedelta(0) <= now - last_at < interval
 
 
 def take_snapshot(engine: sa.Engine, settings: Settings, now: datetime) -> Snapshot:

@@ -18,21 +18,24 @@ from pipelines.store import runs as runs_store
 
 Value = float | Decimal | datetime | date
 
-# The newest run of each step in each state; a skipped night does not hide an earlier one.
+# The newest run of each step in each state; a skipped night does not hide an earlier one. What
+# fails by hand, or in a night before the newest, is no failed step.
 STEPS = f"""
 with newest_runs as (
     select distinct on (step, state)
-           step, {RUN_STATE} as state, run_id, started_at, finished_at
+           step, {RUN_STATE} as state, run_id, parent_id, started_at, finished_at
     from runs
     order by step, state, run_id desc
 ), ended as (
-    select distinct on (step) step, state
+    select distinct on (step) step, state, run_id, parent_id
     from newest_runs where state in ('done', 'failed')
     order by step, run_id desc
 )
 select step,
-       (select (state = 'failed')::int from ended where ended.step = newest_runs.step)
-           as step_failed,
+       (select (state = 'failed' and (
+                    step in ('nightly', 'backup')
+                    or parent_id = (select run_id from ended where step = 'nightly')))::int
+        from ended where ended.step = newest_runs.step) as step_failed,
        max(finished_at) filter (where state = 'done') as step_success_timestamp_seconds,
        extract(epoch from max(finished_at - started_at) filter (where state = 'done'))
            as step_seconds,
@@ -174,8 +177,8 @@ def run_samples(connection: sa.Connection) -> Iterator[Sample]:
 
 
 def newest_night(connection: sa.Connection, state: str) -> EndedNight | None:
-    """The newest nightly run in a final state: `done` or `failed`."""
-    row = runs_store.newest_night(connection, [state])
+    """The newest nightly run in a final state: `failed`, or `done`, then of the newest origin."""
+    row = runs_store.newest_night(connection, [state], of_newest_origin=state == "done")
     if row is None:
         return None
     error = row["error"] or row["metrics"].get("unpublished") or ""

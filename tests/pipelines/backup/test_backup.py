@@ -271,6 +271,14 @@ def test_a_password_is_on_no_command_line():
     assert psycopg.conninfo.conninfo_to_dict(postgres.address(url)) == {
         "user": "me", "host": "db", "port": "5432", "dbname": "x", "sslmode": "require",
     }  # fmt: skip
+    url = sa.make_url("postgresql+psycopg://me@db/x?password=s3cret")
+    assert "s3cret" not in postgres.address(url)
+
+
+def test_hosts_of_the_query_are_those_that_every_other_command_reaches():
+    url = sa.make_url("postgresql+psycopg://me@/x?host=one:5432&host=two:5433")
+    parts = psycopg.conninfo.conninfo_to_dict(postgres.address(url))
+    assert (parts["host"], parts["port"]) == ("one,two", "5432,5433")
 
 
 def test_both_commands_answer_machines_and_are_recorded_runs(original, tmp_path):

@@ -102,6 +102,32 @@ def test_each_failure_and_each_recovery_is_sent_once(clean_engine, listener, not
     ]  # fmt: skip
 
 
+def test_an_old_day_s_night_repeated_by_hand_hides_no_newer_one(
+    clean_engine, listener, notify
+):
+    notifier = Notifier(channels_of(notify))
+    add_night(clean_engine, "failed", error="The disk is full.")
+    notifier.check(clean_engine, NOW)
+    add_night(clean_engine, "done")
+    add_night(clean_engine, "done", DAY - timedelta(days=70))
+    notifier.check(clean_engine, NOW)
+    assert [sent.body["type"] for sent in listener.received] == ["failure", "success"]
+    # A watch that begins now tells of no failure that was made good.
+    Notifier(channels_of(notify)).check(clean_engine, NOW)
+    assert len(listener.received) == 2
+
+
+def test_a_clock_that_was_ahead_does_not_put_the_next_attempt_off(
+    clean_engine, listener, notify
+):
+    notifier = Notifier(channels_of(notify))
+    add_night(clean_engine, "failed", error="The disk is full.")
+    listener.statuses = [500]
+    notifier.check(clean_engine, NOW + timedelta(days=1))
+    notifier.check(clean_engine, NOW)
+    assert len(listener.received) == 2
+
+
 def test_what_no_channel_accepts_is_sent_again(clean_engine, listener, notify):
     notifier = Notifier(channels_of(notify))
     listener.statuses.append(500)

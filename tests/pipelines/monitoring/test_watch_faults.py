@@ -1,0 +1,139 @@
+"""What can no longer be read is neither up nor served as if it were today's."""
+
+import socket
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Event, Thread
+
+import sqlalchemy as sa
+from sqlalchemy.exc import OperationalError
+
+from pipelines.database.roles import create_readonly_engine
+from pipelines.monitoring import metrics
+from pipelines.monitoring import watcher as watcher_module
+from pipelines.monitoring.server import MAX_SNAPSHOT_AGE
+from pipelines.monitoring.watcher import SLOW_EVERY, Watcher
+from tests.pipelines.monitoring.monitored import NOBODY, NOW, seed_watched
+from tests.pipelines.monitoring.test_watcher import FakeNotifier
+
+
+def values(name, state, now):
+    return [sample.value for sample in state.samples(now) if sample.name == name]
+
+
+def relay(target, gone):
+    """Listens on a port, and passes bytes on to a Unix socket until `gone`: then none any more."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def pump(a, b):
+        with suppress(OSError):
+            while data := a.recv(65536):
+                if gone.is_set():
+                    Event().wait(600)
+                b.sendall(data)
+
+    def accept():
+        with suppress(OSError):
+            while True:
+                client, _ = listener.accept()
+                server = socket.socket(socket.AF_UNIX)
+                server.connect(target)
+                for pair in ((client, server), (server, client)):
+                    Thread(target=pump, args=pair, daemon=True).start()
+
+    Thread(target=accept, daemon=True).start()
+    return listener
+
+
+def test_a_watch_that_hangs_is_not_up(
+    clean_engine, database_url, settings, monitor_state
+):
+    url = sa.make_url(database_url)
+    folder = url.query["host"]
+    gone = Event()
+    with relay(f"{folder}/.s.PGSQL.{url.port or 5432}", gone) as listener:
+        by_tcp = url.set(host="127.0.0.1", port=listener.getsockname()[1], query={})
+        engine = create_readonly_engine(by_tcp.render_as_string(hide_password=False))
+        watcher = Watcher(settings, engine, monitor_state, FakeNotifier())
+        watcher.watch_once(datetime.now(UTC))
+        assert values("up", monitor_state, datetime.now(UTC)) == [1]
+        gone.set()
+        hanging = Thread(
+            target=watcher.watch_once, args=(datetime.now(UTC),), daemon=True
+        )
+        hanging.start()
+        hanging.join(30)
+        assert hanging.is_alive()
+    later = datetime.now(UTC) + 12 * MAX_SNAPSHOT_AGE
+    assert monitor_state.not_alive_reason(later)
+    assert values("up", monitor_state, later) == [0]
+
+
+class Dashboard(BaseHTTPRequestHandler):
+    """Answers 200 while the database is there, and 503 once it is away, as ours does."""
+
+    status = 200
+
+    def do_GET(self):
+        self.send_response(type(self).status)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def test_a_dashboard_whose_database_is_away_is_not_up(
+    clean_engine, reader_engine, settings, monitor_state
+):
+    with HTTPServer(("127.0.0.1", 0), Dashboard) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        probed = settings.model_copy(
+            update={"watch_dashboard": f"http://127.0.0.1:{server.server_port}"}
+        )
+        watcher = Watcher(probed, reader_engine, monitor_state, FakeNotifier())
+        watcher.watch_once(NOW)
+        assert values("dashboard_up", monitor_state, NOW) == [1]
+        Dashboard.status = 503
+        watcher.engine = create_readonly_engine(NOBODY)
+        for minute in range(1, 9 * 60, 60):
+            watcher.watch_once(NOW + timedelta(minutes=minute))
+        watcher.engine.dispose()
+        server.shutdown()
+    assert monitor_state.snapshot.error.startswith("The database does not answer")
+    assert values("dashboard_up", monitor_state, NOW) == [0]
+
+
+def test_slow_numbers_that_time_out_are_left_out_after_an_hour(
+    clean_engine, reader_engine, settings, monitor_state, monkeypatch
+):
+    seed_watched(clean_engine)
+    watcher = Watcher(settings, reader_engine, monitor_state, FakeNotifier())
+    watcher.watch_once(NOW)
+    assert values("depots_late", monitor_state, NOW)
+
+    def times_out(*_):
+        raise OperationalError("select", {}, Exception("statement timeout"))
+
+    monkeypatch.setattr(metrics, "slow_samples", times_out)
+    watcher.watch_once(NOW + SLOW_EVERY)
+    assert values("depots_late", monitor_state, NOW)
+    for hour in range(1, 48):
+        watcher.watch_once(NOW + timedelta(hours=hour))
+    assert not values("depots_late", monitor_state, NOW)
+
+
+def test_a_dashboard_is_probed_though_the_clock_was_ahead(
+    clean_engine, reader_engine, settings, monitor_state, monkeypatch
+):
+    seed_watched(clean_engine)
+    answers = iter([0.1, None])
+    monkeypatch.setattr(watcher_module, "probe_dashboard", lambda _: next(answers))
+    probed = settings.model_copy(update={"watch_dashboard": "http://127.0.0.1:1"})
+    watcher = Watcher(probed, reader_engine, monitor_state, FakeNotifier())
+    reads = []
+    monkeypatch.setattr(watcher, "_read_slow", lambda now: reads.append(now) or ())
+    watcher.watch_once(NOW + timedelta(days=1))
+    watcher.watch_once(NOW)
+    assert monitor_state.probe.seconds is None
+    assert reads == [NOW + timedelta(days=1), NOW]
