@@ -92,12 +92,23 @@ def is_of_another_schema(path: Path) -> bool:
 
     False for a missing or damaged file, which `recorded_content` and `parse` report.
     """
+    manifest = _manifest(path)
+    return manifest is not None and bool(manifest["schema"] != SCHEMA)
+
+
+def horizon_of(path: Path) -> int | None:
+    """Days that an artefact forecasts; None for a missing or damaged file."""
+    manifest = _manifest(path)
+    return None if manifest is None else manifest["task"]["horizon"]
+
+
+def _manifest(path: Path) -> dict[str, Any] | None:
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            manifest = json.loads(stored[MANIFEST].tobytes())
+            manifest: dict[str, Any] = json.loads(stored[MANIFEST].tobytes())
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
-        return False
-    return bool(manifest["schema"] != SCHEMA)
+        return None
+    return manifest
 
 
 def invalid_artefact(path: Path, why: str) -> ArtefactError:

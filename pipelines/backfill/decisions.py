@@ -9,7 +9,7 @@ from typing import Literal
 import sqlalchemy as sa
 
 from forecaster.config import min_training_days
-from forecaster.inference.artefact_file import is_of_another_schema
+from forecaster.inference.artefact_file import horizon_of, is_of_another_schema
 from pipelines.backfill.request import BackfillRequest
 from pipelines.database.engine import snapshot
 from pipelines.demand import counting
@@ -125,10 +125,13 @@ def decide(
             newest_origin_on=newest_origin_on or date.min,
             shown_origin_on=shown.origin_on if shown else None,
             first_day_on=backfill.first_observed(connection) or last_day_on,
-            n_depots=n_depots if chosen is None else len(chosen),
+            started_days=backfill.started_days(connection, chosen),
             models=models.all_models(connection),
             stored=stored,
             arrivals=arrivals,
+            horizon_of=cache(
+                lambda filename: horizon_of(settings.artefacts / filename)
+            ),
             is_foreign=cache(
                 lambda filename: is_of_another_schema(settings.artefacts / filename)
             ),
@@ -159,10 +162,11 @@ class _Decider:
     newest_origin_on: date
     shown_origin_on: date | None
     first_day_on: date
-    n_depots: int
+    started_days: Sequence[date]
     models: list[Model]
     stored: dict[tuple[date, str], StoredForecast]
     arrivals: Sequence[Arrival]
+    horizon_of: Callable[[str], int | None]
     is_foreign: Callable[[str], bool]
     written: Collection[date]
 
@@ -189,7 +193,7 @@ class _Decider:
             reason_code=code,
             reason=f"{reason}: the newest usable model, through {model['trained_through']}",
             model_version=version,
-            rows=self.n_depots * self.horizon,
+            rows=self._rows(origin, self.horizon_of(model["filename"])),
             replaced_rows=stored.rows if stored else 0,
         )
 
@@ -224,6 +228,11 @@ class _Decider:
             return "data_changed", "data known at this origin has arrived since"
         return "unchanged", "already there, with the same model and data"
 
+    def _rows(self, origin: date, horizon: int | None) -> int:
+        """Rows of a forecast: one for each depot that has started, and day ahead."""
+        n_depots = sum(first_on <= origin for first_on in self.started_days)
+        return n_depots * (horizon or self.horizon)
+
     def _decide_without_model(self, origin: date) -> Decision:
         """Decides whether an origin without a model can get one."""
         n_days = (origin - self.first_day_on).days + 1
@@ -235,7 +244,7 @@ class _Decider:
             )
             return Decision(origin, False, "too_little_history", reason)
         if self.request.train:
-            rows = self.n_depots * self.horizon
+            rows = self._rows(origin, None)
             reason = "by the model that --train trains first"
             return Decision(origin, True, "model_to_train", reason, rows=rows)
         command = f"'harbor train --through {origin}'"

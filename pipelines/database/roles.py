@@ -39,7 +39,11 @@ GRANTS = Path(CHECKOUT, "migrations", "sql", "roles.sql")
 PUBLIC_RIGHTS = Path(CHECKOUT, "migrations", "sql", "public_rights.sql")
 """Statements for a superuser: revoke public privileges that the pages could misuse."""
 
-CONNECT_SECONDS = 5
+# A host that vanishes ends the connection within two minutes.
+CONNECT_LIMITS = {
+    "connect_timeout": 5, "tcp_user_timeout": 120_000,
+    "keepalives_idle": 60, "keepalives_interval": 15, "keepalives_count": 4,
+}  # fmt: skip
 STATEMENT_SECONDS = 10
 READ_ONLY = (
     "-c default_transaction_read_only=on -c timezone=UTC -c lock_timeout=1s "
@@ -209,15 +213,7 @@ def create_readonly_engine(url: str) -> sa.Engine:
         pool_size=1,
         max_overflow=0,
         pool_pre_ping=True,
-        connect_args={
-            "options": READ_ONLY,
-            "connect_timeout": CONNECT_SECONDS,
-            # A host that vanishes ends the connection within two minutes.
-            "keepalives_idle": 60,
-            "keepalives_interval": 15,
-            "keepalives_count": 4,
-            "tcp_user_timeout": 120_000,
-        },  # fmt: skip
+        connect_args={"options": READ_ONLY, **CONNECT_LIMITS},
     )
     set_role_on_connect(engine, DASHBOARD)
     return engine

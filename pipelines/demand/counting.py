@@ -9,7 +9,7 @@ from forecaster.errors import BadInputError, NoDataError
 from pipelines.demand import public_holidays
 from pipelines.runs.ledger import Run
 from pipelines.settings.days import newest_complete_day
-from pipelines.store import demand
+from pipelines.store import backfill, demand
 from pipelines.store.demand import DemandChange
 
 log = structlog.get_logger()
@@ -94,12 +94,19 @@ def require_complete_day(
 
 
 def require_recent_demand(engine: sa.Engine, origin: date) -> None:
-    """Refuses an origin more than `MAX_FEED_DELAY_DAYS` after the newest demand.
+    """Refuses an origin more than `MAX_FEED_DELAY_DAYS` after the newest demand, or before all.
 
     Raises:
-      NoDataError: there is no demand, or it ends more than two weeks before the origin.
+      NoDataError: there is no demand up to the origin, or it ends more than two weeks before.
     """
-    last_day_on = default_origin(engine)
+    with engine.connect() as connection:
+        last_day_on = newest_demand_day(connection)
+        first_day_on = backfill.first_observed(connection)
+    if first_day_on is not None and origin < first_day_on:
+        raise NoDataError(
+            f"There is no demand up to {origin}: the earliest orders are of {first_day_on}. "
+            "Load earlier orders, or choose a later origin."
+        )
     if (origin - last_day_on).days > MAX_FEED_DELAY_DAYS:
         raise NoDataError(
             f"The origin is {origin}, but the newest orders are of {last_day_on}, more than "

@@ -178,7 +178,8 @@ signal_versions = sa.Table(
     sa.Column("day_on", sa.Date, primary_key=True),
     # First origin that knows the value; 0001-01-01: every origin.
     sa.Column("known_from", sa.Date, primary_key=True),
-    # Counts from 1; more than 1 once the value was corrected or withdrawn.
+    # Counts from 1; more than 1 once the value was corrected or withdrawn. At most 0: a replayed
+    # value below a later file's, which counts once that file is withdrawn.
     sa.Column("version", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("value", sa.Double, nullable=False),
     sa.Column("withdrawn", sa.Boolean, nullable=False, server_default=sa.false()),

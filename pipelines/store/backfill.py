@@ -50,6 +50,14 @@ from depots d cross join lateral (
 ) own
 where d.depot_id = any(:depots)
 """
+STARTED_DAYS = """
+select case when d.opened_on is null then min(v.service_on) else date '0001-01-01' end
+from depots d
+left join demand_versions v on v.depot_id = d.depot_id and v.orders is not null
+where cast(:depots as text[]) is null or d.depot_id = any(:depots)
+group by d.depot_id
+having d.opened_on is not null or min(v.service_on) is not null
+"""
 # Data that arrived after a time, and the first origin that knows the data. Whenever it was loaded,
 # a first count is known on the next morning, and a first version of an event or signal from its
 # `known_from`. A correction is known from its load (`known_at`), and a depot's description to every
@@ -71,7 +79,7 @@ select known_at, case when version > 1 then known_at end,
        greatest(min(known_from),
                 case when min(day_on) > date '0001-12-31' then min(day_on) - :days_ahead
                 end)
-from signal_versions where known_at > :since
+from signal_versions where known_at > :since and version > 0
 group by known_at, case when version = 1 then known_from end, 2
 union all
 select arrived_at, null, date '0001-01-01' from (
@@ -191,6 +199,14 @@ def first_observed(connection: sa.Connection) -> date | None:
 def first_started(connection: sa.Connection, depot_ids: Sequence[str]) -> date | None:
     """The first origin whose panel has any of some depots; `date.min` if one has an opening day."""
     return connection.scalar(sa.text(FIRST_STARTED), {"depots": depot_ids})
+
+
+def started_days(
+    connection: sa.Connection, depot_ids: Sequence[str] | None
+) -> list[date]:
+    """First origin whose panel has each depot, of those that have one; None: of every depot."""
+    rows = connection.scalars(sa.text(STARTED_DAYS), {"depots": depot_ids})
+    return list(rows)
 
 
 def newest_origin(connection: sa.Connection) -> date | None:

@@ -43,8 +43,11 @@ select s.signal, s.depot_id, s.city, s.day_on, s.known_from, s.value,
        coalesce(v.version, 0) as before, cast(:file_id as bigint) as file_id,
        same.file_id as repeats_file_id, false as withdrawn,
        same.value is not distinct from s.value
-       or coalesce(not :replace_later_files
-                   and greatest(v.file_id, same.file_id) > :file_id, false) as unchanged
+       or coalesce(not :replace_later_files and greatest(
+              case when not v.withdrawn then v.file_id end, same.file_id) > :file_id, false)
+           as unchanged,
+       coalesce(not :replace_later_files and not v.withdrawn and v.file_id > :file_id, false)
+           as yields
 from staged s
 left join signal_versions v on v.superseded_at is null and
     (v.signal, v.depot_id, v.city, v.day_on, v.known_from)
@@ -64,6 +67,17 @@ select distinct file_id, repeats_file_id from changes
 where unchanged and repeats_file_id < file_id
 on conflict do nothing
 """
+# A replayed row that yields to a later file's value is kept below it, for the withdrawal of that
+# file. Its version is known at no time: it is superseded when it becomes known.
+KEEP_YIELDING = """
+insert into signal_versions (signal, depot_id, city, day_on, known_from, value, withdrawn,
+                             file_id, version, known_at, superseded_at)
+select signal, depot_id, city, day_on, known_from, value, false, file_id,
+       least(0, (select min(v.version) - 1 from signal_versions v
+                 where (v.signal, v.depot_id, v.city, v.day_on, v.known_from)
+                       = (c.signal, c.depot_id, c.city, c.day_on, c.known_from))), :now, :now
+from changes c where yields
+"""
 # A value of a withdrawn file is replaced by the newest one from files that are not withdrawn.
 RESTORE = """
 select v.signal, v.depot_id, v.city, v.day_on, v.known_from,
@@ -78,7 +92,7 @@ left join lateral (
           = (v.signal, v.depot_id, v.city, v.day_on, v.known_from)
       and not e.withdrawn and f.withdrawn_at is null
       and not e.file_id = any(:file_ids)
-    order by e.version desc limit 1) earlier on true
+    order by e.file_id desc, e.version desc limit 1) earlier on true
 where v.file_id = any(:file_ids) and v.superseded_at is null and not v.withdrawn
 """
 KEY = ("signal", "depot_id", "city", "day_on", "known_from")
@@ -106,6 +120,7 @@ def append(
     }
     temporary.create(connection, "changes", COMPARE, parameters)
     connection.execute(sa.text(RECORD_REPEATS))
+    connection.execute(sa.text(KEEP_YIELDING), {"now": now})
     connection.execute(sa.text("delete from changes where unchanged"))
     return append_changes(connection, "signal_versions", KEY, STORED, now)
 
