@@ -270,7 +270,10 @@ class _CalendarRegression:
         )
         depot_df = city_cf[self._city_d] + of_depots.mean_nf
         variance_f = of_cities.variance_f + of_depots.variance_f
+        # The effect of an event of every day, or of every weekend, lies within the level.
+        told_f = self.columns.excluded_f | (cells.value_rf != 0).any(axis=0)
         covariance_ff = fleet.covariance_ff + np.diag(variance_f)
+        covariance_ff *= np.outer(told_f, told_f)
         return CalendarEffects(
             self.columns.kinds,
             fleet_f.astype(np.float32),

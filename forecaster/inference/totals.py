@@ -5,7 +5,7 @@ median than its quietest. One ratio, estimated from a year of the fleet's totals
 totals, so that the cities' totals add up to the fleet's.
 
 Errors of depots partly cancel out in a total. The quantiles of totals are estimated from the errors
-of the baseline's totals in a year, in units of the sum of median · spread over their depots. The
+of the baseline's totals in a year, in units of the sum of (1 + median) · spread over their depots. The
 error of a holiday's estimated effect is common to all depots and does not cancel out: the total's
 is the sum of the depots'.
 """
@@ -27,10 +27,12 @@ from forecaster.inference.baseline_errors import (
 
 MAX_MISS = 0.1
 """Cap on the relative miss of the sums of medians; a year with a larger miss is exceptional."""
+MIN_DAY = 0.1
+"""Share of a mean day's orders below which a day says nothing of the level."""
 LEVEL_SHARE = 0.5
 """Share of the miss that is corrected: about half of a year's miss is drift that does not last."""
 PRIOR_LOW, PRIOR_HIGH = -0.75, 0.75
-"""Usual quantiles of a total's errors, in sums of median · spread."""
+"""Usual quantiles of a total's errors, in sums of (1 + median) · spread."""
 PRIOR_WEEKS = 2
 """Weeks of errors at which the prior quantiles weigh as much as the measured ones."""
 PRIOR_EFFECT_FACTOR = 1.8
@@ -61,7 +63,7 @@ class Total(NamedTuple):
 class TotalsTable:
     """Ratio of totals' medians to the sums of medians, and quantiles of totals' errors.
 
-    The unit of the quantiles is the sum of median · spread over the total's depots.
+    The unit of the quantiles is the sum of (1 + median) · spread over the total's depots.
 
     Attributes:
       cities: Cities with a row of their own.
@@ -101,9 +103,9 @@ class DepotsAhead(NamedTuple):
     """
 
     median: Float[np.ndarray, "*depot horizon"]
-    # Median · spread.
+    # (1 + median) · spread: the spread is of log(1 + orders).
     unit: Float[np.ndarray, "*depot horizon"]
-    # Median · standard deviation of the day's effect.
+    # (1 + median) · standard deviation of the day's effect.
     effect: Float[np.ndarray, "*depot horizon"]
 
     def sum(self, rows: np.ndarray) -> "DepotsAhead":
@@ -141,8 +143,8 @@ class TotalErrors:
             actual_doh = np.expm1(errors.baseline_doh + errors.error_doh)
             parts = (
                 median_doh,
-                median_doh * errors.spread_do[..., None],
-                median_doh * errors.effect_sd_doh,
+                (1 + median_doh) * errors.spread_do[..., None],
+                (1 + median_doh) * errors.effect_sd_doh,
                 actual_doh,
                 np.ones_like(median_doh),
             )
@@ -247,12 +249,14 @@ def _level(fleet: TotalErrors) -> float:
     counted_coh = fleet.known_coh & (median_coh > 0)
     if not counted_coh.any():
         return 1.0
+    # On a day almost without orders, the relative miss is chance.
+    counted_coh &= median_coh > MIN_DAY * median_coh[counted_coh].mean()
     miss = np.median(fleet.actual_coh[counted_coh] / median_coh[counted_coh]) - 1
     return float(1 + LEVEL_SHARE * np.clip(miss, -MAX_MISS, MAX_MISS))
 
 
 def _quantiles(errors: TotalErrors, level: float) -> Float[np.ndarray, " 2"]:
-    """10 and 90 % quantiles of errors on ordinary days, in sums of median · spread."""
+    """10 and 90 % quantiles of errors on ordinary days, in sums of (1 + median) · spread."""
     is_ordinary_coh = errors.ordinary_coh()
     unit_coh = np.where(is_ordinary_coh, errors.ahead.unit, 1.0)
     score_coh = errors.error_coh(level) / unit_coh
