@@ -21,9 +21,6 @@ from forecaster.inference.totals import DepotsAhead, QuantileForecasts, Total
 MODEL, COLD_START, CLOSED = "model", "cold_start", "closed"
 """Basis of a forecast: the depot's own history, its peers' (cold start), or a closed day."""
 
-MAX_SPREAD = 0.7
-"""Cap on the spread that lowers a point, log counts. After days of unannounced zeros a depot's spread
-says little of the days ahead; `intervals.MAX_WIDTH` caps its bands likewise."""
 NONE_MISSING: Mapping[str, int] = MappingProxyType({})
 
 
@@ -133,9 +130,9 @@ def postprocess(
     spread_dh = intervals.stale_spread(
         artefact.intervals.high_h, raw.spread_d, missing_d
     )
-    # An error of one log count, log(1 + orders), is an error of 1 + orders.
-    unit_dh = np.where(closed_dh, 0.0, 1 + quantiles.p50)
-    ahead = DepotsAhead(quantiles.p50, unit_dh * spread_dh, unit_dh * raw.effect_sd_dh)
+    ahead = DepotsAhead.of(quantiles.p50, raw.spread_d[:, None], raw.effect_sd_dh)
+    ahead = ahead._replace(unit=(1 + quantiles.p50) * spread_dh)
+    ahead = DepotsAhead(*(np.where(closed_dh, 0.0, part) for part in ahead))
     shifted_dh = orders(median_dh - _point_shift(raw, point)[:, None])
     basis_dh = np.where(raw.cold_start_d[:, None], COLD_START, MODEL)
     return Forecast(
@@ -152,5 +149,5 @@ def _point_shift(raw: RawForecast, point: PointFor) -> Float[np.ndarray, " depot
 
     0 for a cold start, where the spread is not the depot's own.
     """
-    shift_d = POINT_SHIFTS[point] * np.minimum(raw.spread_d, MAX_SPREAD) ** 2
+    shift_d = POINT_SHIFTS[point] * np.minimum(raw.spread_d, totals.MAX_SPREAD) ** 2
     return np.where(raw.cold_start_d, np.float32(0), shift_d)

@@ -1,8 +1,8 @@
 """Forecasts of the totals of cities and of the fleet, with intervals of their own.
 
 The median of a sum is not the sum of the medians: a depot's busiest days lie further from its
-median than its quietest. One ratio, estimated from a year of the fleet's totals, corrects all
-totals, so that the cities' totals add up to the fleet's.
+median than its quietest. So centers between median and mean are added up. One ratio, estimated from
+a year of the fleet's totals, corrects all totals, so that the cities' totals add up to the fleet's.
 
 Errors of depots partly cancel out in a total. The quantiles of totals are estimated from the errors
 of the baseline's totals in a year, in units of the sum of (1 + median) · spread over their depots. The
@@ -26,7 +26,12 @@ from forecaster.inference.baseline_errors import (
 )
 
 MAX_MISS = 0.1
-"""Cap on the relative miss of the sums of medians; a year with a larger miss is exceptional."""
+"""Cap on the relative miss of the sums of centers; a year with a larger miss is exceptional."""
+MEAN_SHARE = 0.5
+"""Share of the distance from a depot's median to its mean that goes into a total: as `LEVEL_SHARE`."""
+MAX_SPREAD = 0.7
+"""Cap on a depot's spread where it shifts a median, log counts. After days of unannounced zeros the
+spread says little of the days ahead; `intervals.MAX_WIDTH` caps its bands likewise."""
 MIN_DAY = 0.1
 """Share of a mean day's orders below which a day says nothing of the level."""
 LEVEL_SHARE = 0.5
@@ -61,7 +66,7 @@ class Total(NamedTuple):
 
 @dataclass(frozen=True)
 class TotalsTable:
-    """Ratio of totals' medians to the sums of medians, and quantiles of totals' errors.
+    """Ratio of totals' medians to the sums of centers, and quantiles of totals' errors.
 
     The unit of the quantiles is the sum of (1 + median) · spread over the total's depots.
 
@@ -102,11 +107,23 @@ class DepotsAhead(NamedTuple):
     They are 0 on a day that is closed or does not count.
     """
 
-    median: Float[np.ndarray, "*depot horizon"]
+    # Between the median and the mean, by `MEAN_SHARE`.
+    center: Float[np.ndarray, "*depot horizon"]
     # (1 + median) · spread: the spread is of log(1 + orders).
     unit: Float[np.ndarray, "*depot horizon"]
     # (1 + median) · standard deviation of the day's effect.
     effect: Float[np.ndarray, "*depot horizon"]
+
+    @classmethod
+    def of(
+        cls, median: np.ndarray, spread: np.ndarray, effect_sd: np.ndarray
+    ) -> "DepotsAhead":
+        """Returns what days of these medians, spreads and effects' deviations add to a total."""
+        unit = 1 + median
+        variance = np.minimum(spread, MAX_SPREAD) ** 2
+        # The mean of a lognormal distribution is its median · exp(variance / 2).
+        center = unit * np.exp(MEAN_SHARE * variance / 2) - 1
+        return cls(center, unit * spread, unit * effect_sd)
 
     def sum(self, rows: np.ndarray) -> "DepotsAhead":
         """Sums over some of the depots."""
@@ -141,10 +158,9 @@ class TotalErrors:
             is_known_doh = np.isfinite(errors.error_doh)
             median_doh = np.maximum(np.expm1(errors.baseline_doh), 0.0)
             actual_doh = np.expm1(errors.baseline_doh + errors.error_doh)
+            spread_doh = np.broadcast_to(errors.spread_do[..., None], median_doh.shape)
             parts = (
-                median_doh,
-                (1 + median_doh) * errors.spread_do[..., None],
-                (1 + median_doh) * errors.effect_sd_doh,
+                *DepotsAhead.of(median_doh, spread_doh, errors.effect_sd_doh),
                 actual_doh,
                 np.ones_like(median_doh),
             )
@@ -155,9 +171,8 @@ class TotalErrors:
             for total, part in zip(sums, parts, strict=True):
                 np.add.at(total, city_r, np.where(is_known_doh, part, 0.0))
         assert sums is not None
-        median, unit, effect, actual, n_known = sums
-        ahead = DepotsAhead(median, unit, effect)
-        return cls(tuple(map(str, names)), ahead, actual, n_known > 0)
+        *ahead, actual, n_known = sums
+        return cls(tuple(map(str, names)), DepotsAhead(*ahead), actual, n_known > 0)
 
     def summed(self, name: str, rows: slice) -> "TotalErrors":
         """Returns the totals of some cities together, as one row of this name."""
@@ -171,7 +186,7 @@ class TotalErrors:
 
     def error_coh(self, level: float) -> Float[np.ndarray, "city origin horizon"]:
         """Actual totals less their medians."""
-        return self.actual_coh - level * self.ahead.median
+        return self.actual_coh - level * self.ahead.center
 
     def ordinary_coh(self) -> Bool[np.ndarray, "city origin horizon"]:
         """Whether the day is known and has no uncertain effect."""
@@ -234,7 +249,7 @@ def total(
     table: TotalsTable, city: str, ahead: DepotsAhead
 ) -> Float[np.ndarray, "3 ..."]:
     """P10, P50 and P90 of a city's or the `FLEET`'s orders per day, from its `DepotsAhead.sum`."""
-    median_h = table.level * ahead.median
+    median_h = table.level * ahead.center
     effect_h = NORMAL_HIGH * table.effect_factor * ahead.effect
     below_h, above_h = (
         np.hypot(quantile * ahead.unit, effect_h)
@@ -244,14 +259,14 @@ def total(
 
 
 def _level(fleet: TotalErrors) -> float:
-    """1 plus a part of the median relative excess of fleet totals over the sums of medians."""
-    median_coh = fleet.ahead.median
-    counted_coh = fleet.known_coh & (median_coh > 0)
+    """1 plus a part of the median relative excess of fleet totals over their centers."""
+    center_coh = fleet.ahead.center
+    counted_coh = fleet.known_coh & (center_coh > 0)
     if not counted_coh.any():
         return 1.0
     # On a day almost without orders, the relative miss is chance.
-    counted_coh &= median_coh > MIN_DAY * median_coh[counted_coh].mean()
-    miss = np.median(fleet.actual_coh[counted_coh] / median_coh[counted_coh]) - 1
+    counted_coh &= center_coh > MIN_DAY * center_coh[counted_coh].mean()
+    miss = np.median(fleet.actual_coh[counted_coh] / center_coh[counted_coh]) - 1
     return float(1 + LEVEL_SHARE * np.clip(miss, -MAX_MISS, MAX_MISS))
 
 
