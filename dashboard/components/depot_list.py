@@ -16,8 +16,9 @@ from dashboard.text import formatting, plan_summaries, summaries
 
 MAX_DEPOTS = 200
 """Maximum depots in the list; the select box finds every depot."""
-URGENT, WEEK, ERROR = html_grids.LATE, html_grids.CHANGE.capitalize(), "Furthest off"
-SORT_ORDERS = (URGENT, WEEK, ERROR)
+URGENT, WEEK = html_grids.LATE, html_grids.CHANGE.capitalize()
+ERROR, NAME = "Furthest off", "Name"
+SORT_ORDERS = (URGENT, WEEK, ERROR, NAME)
 """Sort orders of the list; the first is the default."""
 
 
@@ -70,8 +71,8 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         late = "Vans short and late orders assume the moves that Plan proposes. "
         late *= bool(numbers.columns.str.startswith(html_grids.LATE).any())
         st.caption(
-            f"{late}Too high by: with a minus, it was too low. Underlined: orders outside the "
-            f"80\N{NO-BREAK SPACE}% band. {last_week}".strip()
+            f"{late}Too high by: with a minus, it was too low. Bold and underlined: orders outside "
+            f"the 80\N{NO-BREAK SPACE}% band. {last_week}".strip()
         )
 
 
@@ -82,6 +83,7 @@ def _in_order(depots: pd.DataFrame, numbers: pd.DataFrame, order: str) -> pd.Dat
         URGENT: numbers["place"],
         WEEK: numbers[html_grids.CHANGE],
         ERROR: -numbers[off_by].abs(),
+        NAME: depots.set_index("depot_id")["name"].str.casefold(),
     }[order]
     return depots.sort_values("depot_id", key=lambda ids: ids.map(place), kind="stable")
 
@@ -112,9 +114,8 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
     vans[f"{html_grids.LATE}, {period}"] = late_orders
     last_on = formatting.past_day(freshness.last_on, today)
     off_by = f"{html_tables.ERROR}, {last_on.replace('Yesterday', 'yesterday')}"
-    first_on = short.columns[0]
     totals = {
-        f"Orders: {first_on}": orders.iloc[:, 0],
+        f"Orders: {short.columns[0]}": orders.iloc[:, 0],
         f"Orders: {period}": orders.sum(axis=1),
     }
     table = pd.DataFrame(totals).round().astype("Int64")

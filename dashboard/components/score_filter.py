@@ -57,10 +57,9 @@ def score_filter(
             label = formatting.past_day(day, today), names.get(pd.Timestamp(day))
             days[f"{day}"] = " · ".join(filter(None, label))
         # The newest day comes first, the others follow the longer periods.
-        newest = {f"{newest_on}": days[f"{newest_on}"]}
-        period = widgets.choose_from_url(
-            "Period", "period", newest | periods | days, str(SCORED_DAYS), width=260
-        )
+        every = {f"{newest_on}": days[f"{newest_on}"]} | periods | days
+        default = "7" if 7 < n_days < SCORED_DAYS else f"{SCORED_DAYS}"
+        period = widgets.choose_from_url("Period", "period", every, default, width=260)
         if city:
             depots = depots[depots["city"] == city]
         labels = {ALL: "All depots"}

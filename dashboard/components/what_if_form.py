@@ -19,20 +19,19 @@ from dashboard.text import change_summaries, formatting, summaries
 def what_if_form(
     depot: str, city: str, days_ahead: Mapping[str, str], freshness: Freshness
 ) -> None:
-    """Shows a scenario of one depot; its event and days are kept in the URL.
+    """Shows a scenario of one depot; its kind and days are kept in the URL.
 
     `days_ahead` maps the forecast days, as ISO dates, to their labels.
     """
-    events = {kind: formatting.event_name(kind) for kind in what_if.kinds(freshness)}
+    kinds = {kind: formatting.event_name(kind) for kind in what_if.kinds(freshness)}
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        kind = widgets.choose_from_url("Event", "scenario", events, width=280)
-        days = widgets.choose_days(days_ahead, "on")
-        first, last = map(date.fromisoformat, days)
+        kind = widgets.choose_from_url("Scenario", "scenario", kinds, width=280)
+        first, last = map(date.fromisoformat, widgets.choose_days(days_ahead, "on"))
     if not kind:
         return
     scenario = Scenario(depot, first, last, kind)
     outcome = what_if.simulate(scenario, freshness)
-    sentence = summaries.what_if_sentence(outcome, scenario.first_on, scenario.last_on)
+    sentence = summaries.what_if_sentence(outcome, first, last)
     widgets.chart(forecast_charts.what_if, outcome, sentence)
     _show_vans(scenario, city, outcome, freshness)
 
@@ -51,10 +50,8 @@ def _show_vans(
         (scenario.depot, day): float(orders)
         for day, orders in zip(changed["target_on"], changed["scenario"], strict=True)
     }
-    preview = entered_changes.preview(
-        van_plan.city_plan(city, freshness).depots,
-        numbers,
-        partial(van_plan.plan_of, freshness=freshness),
-    )
+    depots = van_plan.city_plan(city, freshness).depots
+    planned = partial(van_plan.plan_of, freshness=freshness)
+    preview = entered_changes.preview(depots, numbers, planned)
     sentence = change_summaries.scenario_sentence(preview, settings[city])
     st.markdown(formatting.escape_markdown(sentence))

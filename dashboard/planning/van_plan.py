@@ -14,7 +14,7 @@ from forecaster.errors import ArtefactError
 from forecaster.inference.paths import PathTable
 from pipelines.planning.van_plan import QUANTILES, Plan, Settings, make_plan
 
-POOL = "hired or of no depot"
+POOL = "hired or city's own"
 """Lender's name for vans of no depot: hired ones, or a city's vans beyond its depots' own."""
 
 

@@ -97,10 +97,10 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
         link = escape(formatting.link("depot", depot=depot["depot_id"]))
         cells = texts.get(depot["depot_id"], {})
         told = escape(depot["city"]) * has_cities, cells.get("status")
-        short = [cells[each] + on for each, on in vans.items() if cells.get(each)]
+        short = ", ".join(cells[n] + on for n, on in vans.items() if cells.get(n))
         about = " · ".join(filter(None, told))
-        on_phones = f'<span class="phone">Short: {", ".join(short)}</span>'
-        about += on_phones * bool(short)
+        short = f"{' · ' * bool(about)}Short: {short}" * bool(short)
+        about += f'<span class="phone">{short}</span>' * bool(short)
         name = f'<a href="{link}">{escape(depot["name"])}</a><small>{about}</small>'
         shown = [
             f'<td class="{css_class[head]}">{cells.get(head, formatting.UNKNOWN)}</td>'

@@ -18,7 +18,7 @@ SIGNED_PERCENTAGES = {"Bias": 1, ERROR_SHARE: 0}
 """Columns of signed percentages, and their number of decimals."""
 OUTSIDE = "Outside its band"
 """A column of 'yes' and '' that pages show as a mark on the numbers of the column 'Actual'."""
-OUTSIDE_MARK = '<b class="short">{}<span class="said"> outside the band</span></b>'
+OUTSIDE_MARK = '<b class="outside">{}<span class="said"> outside the band</span></b>'
 LONG_TEXT, SHORT_TEXT = 24, 10
 
 
@@ -90,11 +90,9 @@ def table(
     texts = {name: cells for name, cells in texts.items() if any(cells) or not cells}
     classes = {name: _css_class(result[name], texts[name]) for name in texts}
     first, *rest = texts
-    has_long_text = any(classes[name] == "fill" for name in rest)
-    width = "" if has_long_text else "numbers"
-    for name in hidden_on_phones:
-        if name in classes:
-            classes[name] += " desk"
+    width = "" if "fill" in map(classes.get, rest) else "numbers"
+    for name in classes.keys() & set(hidden_on_phones):
+        classes[name] += " desk"
     heads = [
         f'<th scope="col" class="{classes[name]}">{head(name, before)}</th>'
         for before, name in zip([first, *rest], rest, strict=False)
@@ -125,8 +123,7 @@ def column(values: pd.Series, name: str) -> list[str]:
     if not pd.api.types.is_numeric_dtype(values):
         return _texts(values, str)
     if pd.api.types.is_integer_dtype(values):
-        is_signed = name == ERROR
-        return _texts(values, formatting.signed if is_signed else "{:,}".format)
+        return _texts(values, formatting.signed if name == ERROR else "{:,}".format)
     shares = values.astype(float) / 100
     if name in SIGNED_PERCENTAGES:
         digits = SIGNED_PERCENTAGES[name]

@@ -186,13 +186,17 @@ def error_sentence(
 def coverage_sentence(bands: pd.DataFrame) -> str:
     """The coverage of the bands, from `queries.band_coverage`.
 
-    'In the 80 % band: 71 % of depots' days, 67 % of the fleet's; 80 % would be right.'; '' without bands.
+    'In the 80 % band: 71 % of depots' days, 67 % of the fleet's; 80 % would be right. The bands were too
+    narrow.', by the depots' days; '' without bands.
     """
     sums = bands.assign(inside=bands["coverage"] * bands["counted"]).groupby("level")
     shares = sums["inside"].sum() / sums["counted"].sum()
     levels = LEVELS if len(shares) > 1 else {"depots": "days"}
     told = [f"{shares[n]:.0%} of {levels[n]}" for n in levels if n in shares]
+    share = round(float(shares.get("depots", 0.8)), 2)
+    verdict = "narrow" if share < 0.75 else "wide" * (share > 0.85)
     sentence = f"In the 80% band: {', '.join(told)}; 80% would be right."
+    sentence += f" The bands were too {verdict}." * bool(verdict)
     return sentence.replace("%", " %") if told else ""
 
 

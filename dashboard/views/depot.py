@@ -39,8 +39,7 @@ page_head.rename(own["name"])
 st.set_page_config(page_title=f"{labels[depot]} · Harbor Fleet")
 page_head.print_heading(labels[depot])
 status = queries.depot_status(depot, freshness)
-feed_warning = summaries.feed_warning(status)
-if feed_warning:
+if feed_warning := summaries.feed_warning(status):
     st.warning(feed_warning, icon=":material/schedule:")
 
 answer = st.container()
@@ -93,8 +92,12 @@ with week:
             f"“{row['allocated']:.0f} of {row['needed']:.0f}”: {row['needed']:.0f} vans needed."
             for row in ahead[ahead["short"] > 0].head(1).to_dict("records")
         ]
-        if ahead["moved"].ne("").any():
-            notes.append("“+1”: a van borrowed, “−1”: lent for fuller loads.")
+        moved = "".join(ahead["moved"])
+        if "+" in moved:
+            hired = f", {van_plan.POOL}" * (van_plan.POOL in moved)
+            notes.append(f"“+1”: a van borrowed{hired}.")
+        if "−" in moved:
+            notes.append("“−1”: a van lent for fuller loads.")
         if ahead["year_before"].notna().any():
             notes.append("Last year: same holiday or event, else the same weekday.")
         if notes:
@@ -171,7 +174,5 @@ with why:
         )
 
 with st.expander("What if", expanded="scenario" in st.query_params):
-    st.caption(
-        "Adds an event to the forecast, by the model that made it. Nothing is saved."
-    )
+    st.caption("The model's forecast with an event or a closed day. Nothing is saved.")
     what_if_form.what_if_form(depot, own["city"], days_ahead, freshness)

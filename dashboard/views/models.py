@@ -23,10 +23,11 @@ occasions = days_ahead.day_names("", freshness)
 widgets.answer(model_list.status(models, scores, zone, occasions))
 widgets.note("Accuracy by day and depot", "accuracy")
 
-table = model_list.all_models(models, scores, zone, occasions)
+table = model_list.all_models(models, scores, zone)
 widgets.small_table(table.head(NEWEST), "Newest models", ("Version",))
 st.caption(
     "Test before use: a copy trained without the newest days forecasts them, and so does "
-    "the model before. Live: the model's forecasts of the last 26 weeks; a few days with a holiday or "
-    "event say little about it. Off by: the mean error of a depot's day (MAPE)."
+    "the model before. Live: the model's forecasts of the last 26 weeks, also of days after the next "
+    "model went live; a few days with a holiday or event say little about it. Off by: the mean "
+    "error of a depot's day (MAPE)."
 )

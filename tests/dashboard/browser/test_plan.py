@@ -311,7 +311,7 @@ A_DECIDED_CITY = """() => {
     const changes = [5, 4].map(n => '<h3>Decisions</h3>,<table class="hf">' + row.repeat(n) + '</table>');
     const elements = changes.join().split(',<').map((html, n) =>
         '<div data-testid="stElementContainer">' + (n ? '<' : '') + html + '</div>');
-    const moves = '<li><b>Sat 28 Nov</b><ul><li>24 vans hired or of no depot → 6 Hoogvliet, 3 Alexander'
+    const moves = '<li><b>Sat 28 Nov</b><ul><li>24 vans hired or city&#39;s own → 6 Hoogvliet, 3 Alexander'
         + ', 3 Feijenoord, 3 IJsselmonde, 2 Hillegersberg, 2 Kralingen</li></ul></li>';
     place.insertAdjacentHTML('afterend', '<ul class="hf-moves">' + moves.repeat(5) + '</ul>'
         + '<div class="st-key-plan-changes">' + elements.join('') + '</div>');

@@ -329,5 +329,5 @@ def test_a_scenario_is_chosen_by_keyboard(fleet, visit):
     window.settled()
     fold.press("Enter")
     window.settled()
-    window.choose("Event", "Closed")
+    window.choose("Scenario", "Closed")
     window.page.get_by_text("With this scenario").wait_for()

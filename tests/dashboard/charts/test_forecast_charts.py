@@ -265,7 +265,7 @@ def test_contributions_are_a_waterfall_from_a_usual_day_to_the_forecast():
             driven(level=100.0, signal__bookings=12.0, holiday__Diwali=-8.0, network=2.0,
                    **{"point shift": -1.0}),
             {"Bookings": "+12", "Diwali": "−8", "Recent weeks": "+2",
-             "Taken off": "−1"},
+             "Small correction": "−1"},
             id="signals, holidays and what the model adds in plain words",
         ),
     ],

@@ -69,7 +69,7 @@ def test_a_number_outside_its_band_is_marked_and_said():
     html = html_tables.table(table, "")
     read = Cells(html)
     assert read.text[1:] == [["A", "1,200 outside the band"], ["B", "90"]]
-    assert html.count('<b class="short">1,200<') == html.count('class="short"') == 1
+    assert html.count('<b class="outside">1,200<') == html.count("<b ") == 1
     assert "Outside its band" not in html
 
 

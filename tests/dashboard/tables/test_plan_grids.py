@@ -250,7 +250,7 @@ def test_the_vans_that_a_depot_lends_have_a_line_below_their_day():
     assert plan_grids.transfers(moves) == (
         '<ul class="hf-moves"><li><b>Sat 22 Nov</b><ul>'
         "<li><span>1 van</span> Århus → &lt;b&gt;Wapping</li>"
-        "<li><span>3 vans</span> hired or of no depot → 2 Barking, 1 Dalston</li></ul></li></ul>"
+        "<li><span>3 vans</span> hired or city&#x27;s own → 2 Barking, 1 Dalston</li></ul></li></ul>"
     )
     assert plan_grids.transfers({DAYS[0]: []}) == ""
 

@@ -63,7 +63,7 @@ def test_the_parts_of_a_forecast_whose_names_do_not_say_it_are_told():
     assert summaries.parts_sentence(parts) == f"{usual} {network}"
     assert summaries.parts_sentence(parts[:1]) == usual
     below = summaries.parts_sentence(parts.assign(orders=[100.0, 0.0, -2.0]))
-    assert below.startswith(f"{usual} Taken off: ")
+    assert below.startswith(f"{usual} Small correction: slightly low on purpose")
 
 
 def daily_scores(*mapes, naive=0.2):
@@ -308,6 +308,19 @@ def test_coverage_is_told_in_percent_at_each_level():
     alone = summaries.coverage_sentence(bands[:2])
     assert "band: 75\N{NO-BREAK SPACE}% of days; 80" in alone
     assert summaries.coverage_sentence(bands[:0]) == ""
+
+
+@pytest.mark.parametrize(
+    ("coverage", "verdict"),
+    [
+        (0.744, " The bands were too narrow."), (0.75, ""), (0.85, ""),
+        (0.856, " The bands were too wide."),
+    ],
+)  # fmt: skip
+def test_bands_that_hold_too_few_or_too_many_days_are_called_so(coverage, verdict):
+    row = {"level": "depots", "kind": "all", "coverage": coverage, "counted": 1000}
+    told = summaries.coverage_sentence(pd.DataFrame([row]))
+    assert told.endswith(f"% would be right.{verdict}")
 
 
 def test_planners_and_the_forecast_that_they_changed_are_compared():

@@ -312,7 +312,7 @@ def test_the_list_of_depots_has_no_column_of_vans_where_none_are_short(
     assert "Late orders" not in text
 
 
-@pytest.mark.parametrize("order", ["Furthest off", "Vs last 7 days"])
+@pytest.mark.parametrize("order", ["Furthest off", "Vs last 7 days", "Name"])
 def test_the_list_of_depots_is_sorted_and_saved_as_it_is_shown(
     seeded, write, open_page, monkeypatch, order
 ):
@@ -341,6 +341,7 @@ def test_the_list_of_depots_is_sorted_and_saved_as_it_is_shown(
     column = {
         "Furthest off": "Too high by, yesterday",
         "Vs last 7 days": "vs last 7 days",
+        "Name": "Depot",
     }[order]
     # The largest fall first, or the largest errors in either direction.
     values = table[column].dropna()
@@ -691,6 +692,8 @@ def test_accuracy_begins_with_how_good_it_was_and_how_the_last_day_was(
         assert f'<th scope="col" class="">{heading}</th>' in first, heading
     counts = '<th scope="col" class=" desk">Forecasts</th>'
     assert counts in first, "a phone goes without them"
+    of_20_days = app.selectbox(key="choice of period")
+    assert of_20_days.value == "7", "of less than four weeks, the last one comes first"
     assert_weeks_and_five_biggest_misses_stand_open(app)
     # A miss leads to why its day was forecast.
     links = re.findall(r'<a href="(depot[^"]+why-this-forecast)">', first)
@@ -730,10 +733,11 @@ def assert_weeks_and_five_biggest_misses_stand_open(app):
     ]  # fmt: skip
     _, worst, misses = tables
     assert len(Cells(misses).text) == 1 + 5
-    every = queries.depot_accuracy(ScoreFilter(live=True), queries.freshness())
+    scope = ScoreFilter(live=True, days_back=7)
+    every = queries.depot_accuracy(scope, queries.freshness())
     worst_first = every.sort_values("mape", ascending=False)["depot_id"].tolist()
     assert re.findall('depot=([^"]+)', worst) == worst_first[:10]
-    largest = queries.largest_errors(ScoreFilter(live=True), queries.freshness())
+    largest = queries.largest_errors(scope, queries.freshness())
     days = [day.date() for day in largest["target_on"].head(5)]
     assert re.findall('accuracy\\?period=([^"]+)', misses) == [*map(str, days)]
 
@@ -816,7 +820,7 @@ def test_a_period_that_is_not_offered_is_explained(seeded, open_page):
     for period in ("2019-01-01", "junk"):
         app = open_page("accuracy", period=period)
         assert_no_traceback(app)
-        told = f"There is no period “{period}”. Shown instead: All 20 days."
+        told = f"There is no period “{period}”. Shown instead: Last 7 days."
         assert told in page_text(app).replace("\\", "")
 
 
@@ -958,7 +962,7 @@ def test_a_choice_without_scores_has_a_message(seeded, write, open_page):
     like = new.add_columns(*same).where(depots.depot_id == "LON-02")
     write(sa.insert(schema.depots).from_select(columns, like))
     for chosen in ({"depot": "LON-02"}, {"city": "Ghent"}):
-        for period in ("56", "1"):
+        for period in ("56", f"{seeded.through}"):
             app = open_page("accuracy", period=period, **chosen)
             assert_no_traceback(app)
             assert "No scores for this choice" in app.info[0].value
