@@ -19,7 +19,7 @@ OCCASIONS = "Holidays and events of the last 13 months"
 NOUNS = {"on": "day", "to": "day", "why": "day"}
 """Nouns for the options of URL parameters that are not nouns themselves."""
 MISSING_ENTRY = (Path(__file__).parent / "missing_entry.js").read_text()
-"""Focuses the first incomplete field; constant, as `server.asgi` allows the script by its hash."""
+"""Ties the error to its field, and focuses the first; constant, as `server.asgi` allows the script by its hash."""
 SESSION_PREFIX = "last chosen "
 """Prefix of the session keys that keep choices from page to page."""
 
@@ -261,11 +261,9 @@ def fill(
 
 
 def missing_entry(sentence: str) -> None:
-    """Shows a sentence below an incomplete field; the cursor goes to the first such field."""
-    html = (
-        f'<p class="hf-missing">{escape(sentence)}</p><script>{MISSING_ENTRY}</script>'
-    )
-    st.html(html, unsafe_allow_javascript=True)
+    """Shows an incomplete field's error below it; the cursor goes to the first such field."""
+    told = f'<p class="hf-missing">{escape(sentence)}</p>'
+    st.html(f"{told}<script>{MISSING_ENTRY}</script>", unsafe_allow_javascript=True)
 
 
 def refusals_unless_ticked(sentence: str, key: str) -> list[str]:

@@ -45,7 +45,7 @@ HEADINGS = {
 }
 """Headings of columns whose display name is not their own name."""
 FRACTIONS = {
-    "bias", "coverage", "error_share", "mape", "naive_mape", "wape",
+    "bias", "change", "coverage", "error_share", "mape", "naive_mape", "wape",
 }  # fmt: skip
 MISSES_NOTE = (
     "Too high by: the model's last forecast less the actual orders; with a minus, it was too "
@@ -88,7 +88,8 @@ def fleet_week(depots: pd.DataFrame) -> pd.DataFrame:
     """Display table of `queries.fleet_week`."""
     return display(
         depots, "city", "name", "depot_id", "target_on", "point", "model_point", "p10",
-        "p90", "basis", "week_before", "point_before", "override_reason", "made_by",
+        "p90", "basis", "week_before", "year_before", "change", "point_before", "override_reason", "made_by",
+        year_before="52 weeks before", change="vs last 7 days",
     )  # fmt: skip
 
 

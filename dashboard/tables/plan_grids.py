@@ -25,7 +25,7 @@ from dashboard.tables.html_grids import (
 from dashboard.text import formatting, plan_summaries
 from pipelines.planning.city_settings import ASK, CitySettings
 from pipelines.planning.van_plan import ALL_CITIES, Plan
-from pipelines.planning.words import DECIDED, decision_words
+from pipelines.planning.words import DECIDED, decision_words, hour
 
 DEPOT_CELLS = (
     '<tr><th scope="rowgroup" colspan="{}"><small>Each depot: vans, “7 of 9” where 9 are needed, '
@@ -233,7 +233,7 @@ def _by_shift(shifts: pd.DataFrame) -> dict[str, DayTexts]:
         for shift, own in shifts.groupby("shift", sort=False)
     }
     days = shifts.drop_duplicates("target_on")
-    hours = [f"{hour:02d}–{hour + 1:02d}" for hour in days["busiest_hour"]]
+    hours = map(hour, days["busiest_hour"])
     return rows | {"Busiest hour": _by_day(days, hours)}
 
 

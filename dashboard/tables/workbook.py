@@ -11,12 +11,13 @@ from xlsxwriter.worksheet import Worksheet
 
 from dashboard.planning import van_plan
 from dashboard.tables import display_tables, html_tables
-from dashboard.text import formatting, summaries
+from dashboard.text import plan_summaries, summaries
 from pipelines.planning.van_plan import DRIVERS, Plan
-from pipelines.planning.words import decision_words
+from pipelines.planning.words import decision_words, hour
 
 Sheets = dict[str, tuple[str, pd.DataFrame]]
 """Sheets by name: a description, which the first sheet shows, and a table."""
+Formats = Mapping[str, Format]
 README = "Read me"
 # Text stays text: no cell becomes a formula or a link.
 OPTIONS = {
@@ -27,9 +28,9 @@ OPTIONS = {
 }
 CLOSED = "closed"
 TOTALS = ("All depots", "All cities")
-"""Names of rows of totals, which are last and bold."""
+"""Names of rows of totals, which are first or last, and bold."""
 FORMATS = {
-    "head": {"bold": True, "bottom": 1, "text_wrap": True},
+    "head": {"bold": True, "bottom": 1, "text_wrap": True, "bg_color": "#e3f0f4", "num_format": "ddd d mmm"},
     "total": {"bold": True, "num_format": "#,##0"},
     "number": {"num_format": "#,##0"},
     "day": {"num_format": "ddd d mmm yyyy", "align": "left"},
@@ -50,11 +51,15 @@ CITY_COLUMNS = (
     "drivers", "drivers_needed", "undelivered", "delivery_probability", "extra", "off_road", "kind", "made_by", "made_at",
     "note",
 )  # fmt: skip
+CITY_HEADINGS = {
+    "point": "Planned orders", "short": "Short", "undelivered": "Late orders", "made_by": "Decided by",
+    "kind": "Decision", "extra": "Hired vans", "off_road": "Off the road",
+}  # fmt: skip
 DATA_COLUMNS = (
     "city", "name", "depot_id", "target_on", "point", "model_point", "point_before",
     "vans", "allocated", "needed", "drivers", "drivers_needed", "undelivered", "delivery_probability", "override_reason", "made_by",
 )  # fmt: skip
-CHANCE, TIMES = display_tables.HEADINGS["delivery_probability"], {"Decided at"}
+CHANCE, DECIDED_AT = display_tables.HEADINGS["delivery_probability"], "Decided at"
 GRIDS = {
     "Vans": ("allocated", "Each depot's part of its city's vans"),
     "Short (vans moved)": ("short", "Vans short of the need, if vans are moved between depots"),
@@ -76,35 +81,30 @@ SHIFT_COLUMNS = {
 
 def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
     """The sheets of a plan of one city or of all; times are in `zone`."""
-    decided_at = pd.to_datetime(plan.cities["made_at"], utc=True)
-    decided_at = decided_at.dt.tz_convert(zone).dt.tz_localize(None)
+    days = pd.concat([_all_cities(plan.cities), plan.cities], ignore_index=True)
+    made_at = pd.to_datetime(days["made_at"], utc=True).dt.tz_convert(zone)
+    made_at = made_at.dt.tz_localize(None).dt.floor("min")
     decided = [
-        decision_words(day) if day["made_by"] else ""
-        for day in plan.cities.to_dict("records")
+        decision_words(day) if day["made_by"] else "" for day in days.to_dict("records")
     ]
     all_shifts = "" if plan.shifts.empty else ", all shifts"
     cities = display_tables.display(
-        plan.cities.assign(made_at=decided_at, kind=decided),
+        days.assign(made_at=made_at, kind=decided),
         *CITY_COLUMNS,
-        point="Planned orders",
-        short="Short",
-        undelivered="Late orders",
-        made_by="Decided by",
-        made_at="Decided at",
-        kind="Decision",
-        extra="Hired vans",
-        off_road="Off the road",
+        **CITY_HEADINGS,
+        made_at=f"{DECIDED_AT} ({zone.key})",
         drivers=f"Drivers{all_shifts}",
         drivers_needed=f"Drivers needed{all_shifts}",
     )
     every_day = display_tables.display(plan.every_day, "city", "delivery_probability")
     sheets = {
         "Cities": ("Vans (need, have, short) and orders of each city and day", cities),
-        "Every day": ("Chance of full delivery on every day", every_day),
+        "Every day": ("The chance of full delivery on every day: one number for each city. On all sheets, the value of “> 99 %” is 99.5 %", every_day),
     }  # fmt: skip
     if not plan.shifts.empty:
         # Usual shifts, which nobody has set, have no shortage; that empty column is left out.
         own = plan.shifts.dropna(axis="columns", how="all")
+        own = own.assign(busiest_hour=own["busiest_hour"].map(hour))
         columns = [each for each in SHIFT_COLUMNS if each in own]
         by_shift = display_tables.display(own, *columns, **SHIFT_COLUMNS)
         sheets["Shifts"] = "Vans and drivers by shift", by_shift
@@ -123,11 +123,20 @@ def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
     }  # fmt: skip
 
 
+def _all_cities(days: pd.DataFrame) -> pd.DataFrame:
+    """The sums of `Plan.cities` by day, as on page Plan, without chances; no rows for one city."""
+    if days["city"].nunique() == 1:
+        return days[:0]
+    counts = days.drop(columns="delivery_probability")
+    sums = counts.groupby("target_on").sum(numeric_only=True, skipna=False)
+    late = plan_summaries.late_orders(days)
+    return sums.assign(undelivered=late, city=TOTALS[1], made_by="").reset_index()
+
+
 def week_sheets(depots: pd.DataFrame) -> Sheets:
     """The sheets of the days ahead; `depots` are rows of `queries.fleet_week`."""
-    sentence = GRIDS["Orders"][1]
     return {
-        "Orders": (sentence, grid(depots, "point")),
+        "Orders": (GRIDS["Orders"][1], grid(depots, "point")),
         "Data": ("A row for each depot and day", display_tables.fleet_week(depots)),
     }
 
@@ -157,10 +166,8 @@ def one_depot_sheets(
         ahead, "day_on", "point", "model_point", "p10", "p90", "allocated", "needed", "week_before",
         "year_before", "override_reason", "made_by", day_on="Day", year_before="Last year",
     )  # fmt: skip
-    return {
-        "Days ahead": ("Planned orders with their 80 % band, and vans", table),
-        **sheets,
-    }
+    first = "Planned orders with their 80 % band, and vans", table
+    return {"Days ahead": first, **sheets}
 
 
 def write(about: Mapping[str, str], sheets: Sheets) -> bytes:
@@ -179,7 +186,7 @@ def write(about: Mapping[str, str], sheets: Sheets) -> bytes:
             sheet = book.add_worksheet(name)
             _write(sheet, table, formats)
             if name != README:
-                _filter_and_mark_totals(sheet, table, formats["total"])
+                _mark_totals(sheet, table, formats["total"])
     return file.getvalue()
 
 
@@ -200,7 +207,8 @@ def grid(depots: pd.DataFrame, column: str) -> pd.DataFrame:
     Whole numbers, rounded after summing (for orders, to the planned total); "closed" where a depot
     is closed, missing where it has no forecast.
     """
-    keys = ["city", "name", "depot_id"]
+    headings = {"city": "City", "name": "Depot", "depot_id": "Depot id"}
+    keys = list(headings)
     wide = depots.pivot_table(column, keys, "target_on", aggfunc="sum")
     summed = "part" if column == "point" else column
     totals = depots.pivot_table(summed, "city", "target_on", aggfunc="sum")
@@ -214,33 +222,29 @@ def grid(depots: pd.DataFrame, column: str) -> pd.DataFrame:
     is_closed = closed.pivot_table("is_closed", keys, "target_on", aggfunc="any")
     is_closed = is_closed.reindex(both.index).fillna(False).astype(bool)
     both = both.astype(object).mask(is_closed, CLOSED).reset_index()
-    headings = {"city": "City", "name": "Depot", "depot_id": "Depot id"}
-    return both.rename(columns=lambda name: headings.get(name) or formatting.day(name))
+    return both.rename(columns=headings)
 
 
-def _write(
-    sheet: Worksheet, table: pd.DataFrame, formats: Mapping[str, Format]
-) -> None:
+def _write(sheet: Worksheet, table: pd.DataFrame, formats: Formats) -> None:
     """Writes a table with its headings frozen, in columns as wide as their texts."""
     for place, name in enumerate(table.columns):
         values, style = table[name], ""
         if pd.api.types.is_datetime64_any_dtype(values):
-            style = "time" if name in TIMES else "day"
+            style = "time" if name.startswith(DECIDED_AT) else "day"
         elif pd.api.types.is_float_dtype(values):
             values = values / 100
             style = "chance" if name == CHANCE else "percent"
         texts = WIDEST.get(style) or [str(value) for value in values[:200]]
-        longest = max(map(len, [f"{name}  ", *texts]))
+        head = "" if isinstance(name, pd.Timestamp) else f"{name}  "
+        longest = max(map(len, [head, *texts]))
         width = min(max(longest + 1, MIN_WIDTH), MAX_WIDTH)
         sheet.set_column(place, place, width, formats["number"])
-        sheet.write_string(0, place, str(name), formats["head"])
+        sheet.write(0, place, name, formats["head"])
         for row, value in enumerate(values, start=1):
             if pd.isna(value) or value == "":
                 continue
-            if isinstance(value, str):
-                sheet.write_string(row, place, value)
-            else:
-                sheet.write(row, place, value, formats.get(style))
+            write = sheet.write_string if isinstance(value, str) else sheet.write
+            write(row, place, value, formats.get(style))
     sheet.freeze_panes(1, 0)
     sheet.set_landscape()
     sheet.set_paper(9)
@@ -249,12 +253,9 @@ def _write(
     sheet.set_footer("&L&F, &A&CPrinted &D&R&P of &N")
 
 
-def _filter_and_mark_totals(
-    sheet: Worksheet, table: pd.DataFrame, bold: Format
-) -> None:
-    """Adds filters to the headings, for all rows but the totals at the end, which become bold."""
+def _mark_totals(sheet: Worksheet, table: pd.DataFrame, bold: Format) -> None:
+    """Makes totals bold, and adds filters to the headings, for all rows but totals at the end."""
     is_total = table.iloc[:, :2].isin(TOTALS).any(axis=1)
-    for row, is_bold in enumerate(is_total, start=1):
-        if is_bold:
-            sheet.set_row(row, None, bold)
-    sheet.autofilter(0, 0, int((~is_total).sum()), len(table.columns) - 1)
+    for row in is_total.to_numpy().nonzero()[0]:
+        sheet.set_row(1 + int(row), None, bold)
+    sheet.autofilter(0, 0, (~is_total)[::-1].cummax().sum(), len(table.columns) - 1)

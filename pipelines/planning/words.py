@@ -104,6 +104,11 @@ def names_of_day(events: pd.DataFrame, cities: Collection[str], n_cities: int) -
     return " + ".join(described)
 
 
+def hour(value: int) -> str:
+    """'09–10', the hour that begins at 9."""
+    return f"{value:02d}–{value + 1:02d}"
+
+
 def decision_words(decision: Mapping[Any, Any]) -> str:
     """'23 vans hired, risk accepted, 2 vans off the road': a decision, without who and when."""
     extra, off = int(decision["extra"]), int(decision["off_road"])

@@ -11,6 +11,11 @@ from pipelines import schema
 from tests.dashboard.browser import browser
 
 pytestmark = [pytest.mark.browser, pytest.mark.db]
+ERROR_OF_FIELD = """() => {
+    const name = document.querySelector('[aria-label="Your name"]');
+    const sentence = document.getElementById(name.getAttribute('aria-describedby'));
+    return [name.getAttribute('aria-invalid'), sentence?.textContent ?? null];
+}"""
 IS_IN_SIGHT = """() => {
   const field = document.activeElement, {x, y, width, height} = field.getBoundingClientRect();
   return document.elementFromPoint(x + width / 2, y + height / 2) === field;
@@ -124,10 +129,12 @@ def test_a_missing_name_is_said_at_its_field_which_has_the_cursor_and_enter_save
     form.get_by_text("Not saved.").wait_for()
     page.wait_for_function("() => document.activeElement.ariaLabel === 'Your name'")
     assert page.evaluate(IS_IN_SIGHT), "nothing lies over the field"
+    assert page.evaluate(ERROR_OF_FIELD) == ["true", "Your name is missing."]
     page.keyboard.type("Cleo")
     page.keyboard.press("Enter")
     form.locator(".hf-missing").wait_for(state="detached")
     window.settled()
+    assert page.evaluate(ERROR_OF_FIELD) == [None, None]
     page.keyboard.press("Enter")
     form.get_by_test_id("stAlert").get_by_text("Saved: London, ").wait_for()
     form.get_by_role("button", name="Undo").click()

@@ -30,6 +30,8 @@ def test_the_days_ahead_have_whole_orders_and_their_basis():
             "p90": [111.0, 0.0],
             "basis": ["cold_start", "closed"],
             "week_before": [99.0, np.nan],
+            "year_before": [88.0, np.nan],
+            "change": [0.25, np.nan],
             "point_before": [95.5, np.nan],
             "model_point": [80.0, 0.0],
             "override_reason": ["A strike", None],
@@ -40,7 +42,7 @@ def test_the_days_ahead_have_whole_orders_and_their_basis():
     assert first == {
         "City": "London", "Depot": "Wapping", "Depot id": "LON-02",
         "Day": DAYS[0], "Planned": 101, "Model": 80, "Planned low (P10)": 90, "Planned high (P90)": 111,
-        "Basis": "similar depots", "Last week": 99, "Previous forecast": 96,
+        "Basis": "similar depots", "Last week": 99, "52 weeks before": 88, "vs last 7 days": 25, "Previous forecast": 96,
         "Reason": "A strike", "Changed by": "Anna",
     }  # fmt: skip
     assert (second["Planned"], second["Basis"], second["Last week"]) == (

@@ -12,8 +12,10 @@ import pandas as pd
 import pytest
 from python_calamine import CalamineWorkbook
 
-from dashboard.tables import workbook
+from dashboard.tables import plan_grids, workbook
 from dashboard.text import formatting
+from pipelines.planning.city_settings import CitySettings
+from tests.dashboard.cells import Cells
 from tests.dashboard.planning.test_van_plan import DAYS, fleet, plan_of
 
 ZONE = ZoneInfo("Europe/Amsterdam")
@@ -35,7 +37,10 @@ def plan():
 
 @pytest.fixture
 def book(plan):
-    sheets = workbook.plan_sheets(plan, ZONE)
+    return read(workbook.plan_sheets(plan, ZONE))
+
+
+def read(sheets):
     return CalamineWorkbook.from_filelike(BytesIO(workbook.write(ABOUT, sheets)))
 
 
@@ -47,6 +52,7 @@ def test_the_workbook_has_a_sheet_for_each_question(book, plan):
     first = dict(book.get_sheet_by_name("Read me").to_python()[1:])
     assert list(first) == [*ABOUT, *book.sheet_names[1:]]
     assert first["Saved"] == "=today()"
+    assert "“> 99 %” is 99.5 %" in first["Every day"]
     assert all(first.values())
     chances = book.get_sheet_by_name("Every day").to_python()[1:]
     assert [name for name, _ in chances] == ["London", "All cities"]
@@ -101,7 +107,7 @@ def test_a_decision_has_the_time_of_the_fleet(plan):
     book = CalamineWorkbook.from_filelike(BytesIO(workbook.write(ABOUT, sheets)))
     head, first, second = book.get_sheet_by_name("Cities").to_python()
     assert [*head[4:7]] == ["Need", "Have", "Short"]
-    place = head.index("Decided at")
+    place = head.index("Decided at (Europe/Amsterdam)")
     with ZipFile(BytesIO(workbook.write(ABOUT, sheets))) as file:
         styles = ET.fromstring(file.read("xl/styles.xml"))
         sheet = ET.fromstring(file.read("xl/worksheets/sheet2.xml"))
@@ -118,8 +124,60 @@ def test_a_decision_has_the_time_of_the_fleet(plan):
     [width] = [float(each.get("width")) for each in columns
                if int(each.get("min")) <= place + 1 <= int(each.get("max"))]  # fmt: skip
     assert width > len("Thu 20 Nov 2025 21:42")
-    at = datetime(2025, 11, 20, 21, 42, 7)  # noqa: DTZ001
+    at = datetime(2025, 11, 20, 21, 42)  # noqa: DTZ001
     assert (first[place], second[place]) == (at, "")
+
+
+def test_all_cities_are_the_first_rows_of_the_cities_with_the_numbers_of_the_page(plan):
+    undelivered = [0.6, 20.4]
+    london = plan.cities.assign(short=[1, 2], undelivered=undelivered, extra=[1, 0])
+    days = pd.concat([london, london.assign(city="Delft", short=[3, 4])])
+    both = replace(plan, cities=days, depots=plan.depots.assign(part=49.6))
+    sheets = workbook.plan_sheets(both, ZONE)
+    table = sheets["Cities"][1]
+    head, first, second, *rest = read(sheets).get_sheet_by_name("Cities").to_python()
+    every = [dict(zip(head, row, strict=True)) for row in (first, second)]
+    assert [row[0] for row in rest] == ["London", "London", "Delft", "Delft"]
+    assert [row["City"] for row in every] == ["All cities"] * 2
+    assert [row["Day"] for row in every] == [day.date() for day in DAYS]
+    assert [row["Hired vans"] for row in every] == [2, 0]
+    assert [row["Chance of full delivery"] for row in every] == ["", ""]
+    assert [row["Decision"] for row in every] == ["", ""]
+    named = {"London": CitySettings("London", 10, 50, 0.9, 1)}
+    named["Delft"] = replace(named["London"], city="Delft")
+    days = days.assign(is_due=False, is_decided=False, made_by="")
+    _, shown, *_ = Cells(plan_grids.cities(days, named)).rows
+    told = [
+        f"{row['Need']:.0f} {row['Short']:.0f} short {row['Late orders']:.0f} late"
+        for row in every
+    ]
+    assert [" ".join(cell.split()) for cell in shown[1:]] == told
+    assert told[1].endswith("6 short 40 late"), "rounded in each city"
+    assert len(table) == 6
+
+
+def test_filters_leave_out_totals_only_at_the_end():
+    names = ["All cities", "London", "All cities"]
+    sheets = {"Cities": ("", pd.DataFrame({"City": names, "Short": 1}))}
+    with ZipFile(BytesIO(workbook.write(ABOUT, sheets))) as file:
+        sheet = ET.fromstring(file.read("xl/worksheets/sheet2.xml"))
+    assert sheet.find(f"{XML}autoFilter").get("ref") == "A1:B3"
+
+
+def test_heads_are_filled_and_days_in_them_are_dates_as_on_the_page(plan):
+    book = workbook.write(ABOUT, {"Orders": ("", workbook.grid(plan.depots, "point"))})
+    with ZipFile(BytesIO(book)) as file:
+        styles = ET.fromstring(file.read("xl/styles.xml"))
+        sheet = ET.fromstring(file.read("xl/worksheets/sheet2.xml"))
+    cell = sheet.findall(f".//{XML}c")[3]
+    style = styles.find(f"{XML}cellXfs")[int(cell.get("s"))]
+    codes = {
+        each.get("numFmtId"): each.get("formatCode")
+        for each in styles.iter(f"{XML}numFmt")
+    }
+    assert codes[style.get("numFmtId")] == "ddd d mmm"
+    fill = styles.find(f"{XML}fills")[int(style.get("fillId"))]
+    assert fill.find(f".//{XML}fgColor").get("rgb") == "FFE3F0F4"
 
 
 def test_drivers_are_those_of_the_shifts_where_orders_have_times(plan):
@@ -148,6 +206,7 @@ def test_what_a_shift_that_nobody_has_set_lacks_is_an_empty_cell(plan):
     book = CalamineWorkbook.from_filelike(BytesIO(workbook.write(ABOUT, sheets)))
     head, *rows = book.get_sheet_by_name("Shifts").to_python()
     assert [row[head.index("Short")] for row in rows] == ["", 0]
+    assert rows[0][head.index("Busiest hour of the day")] == "09–10", "as on the page"
     unset = replace(plan, shifts=shifts.assign(short=np.nan))
     assert "Short" not in workbook.plan_sheets(unset, ZONE)["Shifts"][1]
 
@@ -162,7 +221,7 @@ def test_what_a_shift_that_nobody_has_set_lacks_is_an_empty_cell(plan):
 )
 def test_a_sheet_has_depots_by_days_above_the_citys_totals(book, sheet, rows):
     head, *found = book.get_sheet_by_name(sheet).to_python()
-    assert head == ["City", "Depot", "Depot id", "Fri 21 Nov", "Sat 22 Nov"]
+    assert head == ["City", "Depot", "Depot id", date(2025, 11, 21), date(2025, 11, 22)]
     rows[-1][0] = "All depots"
     assert [[row[1], *row[3:]] for row in found] == rows
 
@@ -234,6 +293,8 @@ def test_the_orders_of_all_cities_are_the_last_row_unless_there_is_one_city(plan
 
 
 def test_the_days_ahead_have_a_grid_and_every_row(plan):
-    sheets = workbook.week_sheets(plan.depots.assign(p10=1.0, p90=2.0, week_before=3.0))
+    before = {"week_before": 3.0, "year_before": 4.0, "change": -0.25}
+    sheets = workbook.week_sheets(plan.depots.assign(p10=1.0, p90=2.0, **before))
     assert list(sheets) == ["Orders", "Data"]
-    assert len(sheets["Data"][1]) == len(plan.depots)
+    assert sheets["Data"][1]["52 weeks before"].tolist() == [4] * len(plan.depots)
+    assert set(sheets["Data"][1]["vs last 7 days"]) == {-25}
