@@ -75,8 +75,7 @@ def change_form(city: str, freshness: Freshness) -> None:
             unsure = widgets.refusals_unless_ticked(question, form)
             preview = _preview(week, names, changes, len(entry.chosen), freshness)
         sentence = change_summaries.change_sentence(changes, names, preview)
-    place, is_clicked = saved_change.save_button("Save", f"save {form}")
-    is_saving = state.may_save(is_clicked)
+    is_saving = state.may_save(f"save {form}")
     if is_saving and when_opened != cells:
         # The planner may not have seen a preview of the newest numbers. All chosen days are
         # compared, even those that the entry would not change.
@@ -89,16 +88,15 @@ def change_form(city: str, freshness: Freshness) -> None:
     wrong = overrides.range_problems(changes) if is_saving else problems * is_begun
     if wrong:
         below_number.warning(widgets.bullets(wrong), icon=":material/warning:")
-    with place:
+    with st.container(key="plan-save"):
         if is_saving:
             nothing = [] if changes or problems else [overrides.NOTHING]
             texts = overrides.text_problems(entry.reason, entry.planner)
             write = partial(overrides.add, changes, entry.reason, entry.planner)
             state.save(write, f"Saved: {sentence}", problems + nothing + unsure + texts)
-        else:
-            if is_begun:
-                state.sentence = ""
-            state.tell(city, [cell.key for cell in cells])
+        elif state.tell(city, [each.key for each in cells], is_begun):
+            return
+        st.button("Save", type="primary", key=f"save {form}")
 
 
 def _fields(
@@ -110,8 +108,7 @@ def _fields(
         "Action", list(ACTIONS), default=SET, required=True, key=f"action {form}",
         format_func=ACTIONS.__getitem__, label_visibility="collapsed",
     )  # fmt: skip
-    found_by = {key: formatting.with_plain_spelling(names[key]) for key in names}
-    labels = {**found_by, ALL_DEPOTS: f"Every depot of {week['city'].iloc[0]}"}
+    labels = {**names, ALL_DEPOTS: f"Every depot of {week['city'].iloc[0]}"}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         depot = widgets.choose_from_url(
             "Depot", "depot", labels, next(iter(names)), 316

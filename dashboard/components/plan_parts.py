@@ -9,7 +9,7 @@ import streamlit as st
 from dashboard import queries
 from dashboard.components import widgets
 from dashboard.queries.freshness import Freshness
-from dashboard.tables import display_tables
+from dashboard.tables import display_tables, html_tables
 from dashboard.text import formatting, plan_summaries
 from pipelines.planning.city_settings import CitySettings
 from pipelines.planning.van_plan import Plan
@@ -60,6 +60,16 @@ def next_decision(
     address = formatting.plan_link(first["city"], first["target_on"], form="vans")
     label = f"Decide on {first['city']}, {formatting.day(first['target_on'])}"
     widgets.action(label, address, is_primary=is_primary)
+
+
+def short_at_pace(days: pd.DataFrame) -> None:
+    """Links to the cities short of vans at today's pace (`with_pace`), if it is not the plan's."""
+    is_other = days["at_pace"].ne(days["needed"]).groupby(days["target_on"])
+    short = days[is_other.transform("any") & ~days["is_enough"]]
+    columns = short[["city", "target_on", "short_at_pace"]].itertuples(index=False)
+    links = [f"{html_tables.city_name(city, day)} {n:,}" for city, day, n in columns]
+    if told := formatting.listed(links, 5, "cities"):
+        st.html(f'<p class="hf-note">Short at today\'s pace: {told}.</p>')
 
 
 def changed_days(plan: Plan) -> None:

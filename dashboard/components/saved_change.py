@@ -6,7 +6,6 @@ from typing import Any, NoReturn
 
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import queries
 from dashboard.components import page_head, widgets
@@ -64,15 +63,15 @@ class FormState:
             self.refuse(str(error))
         self.confirm(sentence)
 
-    def may_save(self, is_clicked: bool) -> bool:
-        """Whether to save on this click; a pending refusal must be shown first."""
-        return is_clicked and self.refusal is None
+    def may_save(self, key: str) -> bool:
+        """Whether the button `key` was clicked; a pending refusal must be shown first."""
+        return st.session_state.get(key, False) and self.refusal is None
 
-    def tell(self, city: str, place: object = None) -> bool:
-        """Shows the last refusal, or the confirmation with Undo if nothing newer was saved.
+    def tell(self, city: str, place: object = None, is_begun: bool = False) -> bool:
+        """Shows the last refusal, or the confirmation with Undo if nothing newer was saved or entered.
 
         Returns:
-          Whether the confirmation is shown.
+          Whether the confirmation is shown; the form needs no button to save then.
         """
         if self.refusal is not None:
             consequence, reason = self.refusal
@@ -83,12 +82,11 @@ class FormState:
         here = city, place, [*zip(newest["what"], newest["change_id"], strict=True)]
         if self.is_new:
             self.place = here
-        if self.place != here:
+        if self.place != here or is_begun:
             self.sentence = ""
         if not self.sentence:
             return False
-        told = formatting.escape_markdown(self.sentence)
-        st.success(told, icon=":material/check:")
+        st.success(formatting.escape_markdown(self.sentence), icon=":material/check:")
         page_head.run(page_head.FOCUS)
         # A second click on Undo reruns the page, which must confirm again.
         self.is_new = bool(st.session_state.get(UNDO_KEY))
@@ -122,13 +120,6 @@ def of_session() -> Forms:
     """The form states of this session, created on first use."""
     forms: Forms = st.session_state.setdefault(FORMS, Forms())
     return forms
-
-
-def save_button(label: str, key: str) -> tuple[DeltaGenerator, bool]:
-    """Shows a form's button; returns the place above it for the outcome, and whether it is clicked."""
-    with st.container(key="plan-save"):
-        place = st.container()
-        return place, st.button(label, type="primary", key=key)
 
 
 def cells_when_opened(now: Sequence[Cell], is_new_form: bool) -> list[Cell]:

@@ -37,19 +37,20 @@ def settings_form(settings: CitySettings, plan: Plan, freshness: Freshness) -> N
     is_new_problem = outside != city_settings.entry_problems(when_opened)
     if outside and is_new_problem and not is_saving:
         st.warning(widgets.bullets(outside), icon=":material/warning:")
-    elif not outside and words_of(vars(entered)) != words_of(vars(when_opened)):
+    is_changed = words_of(vars(entered)) != words_of(vars(when_opened))
+    if is_changed and not outside:
         _preview(entered, plan, freshness)
         unsure = _ask_if_sure(entered, when_opened, form)
     planner = planner_name(is_saving)
-    place, is_clicked = saved_change.save_button("Save settings", save)
-    with place:
-        if state.may_save(is_clicked):
+    with st.container(key="plan-save"):
+        if state.may_save(save):
             kept = " Its vans stay estimated." if entered.has_estimated_vans else ""
             sentence = f"Saved: the settings of {settings.city}, for everybody.{kept}"
             write = partial(city_settings.save, entered, planner)
             state.save(write, sentence, outside + name_problem(planner) + unsure)
-        else:
-            state.tell(settings.city)
+        elif state.tell(settings.city, is_begun=is_changed):
+            return
+        st.button("Save settings", type="primary", key=save)
 
 
 def _settings_fields(settings: CitySettings, form: str) -> CitySettings:

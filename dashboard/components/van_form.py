@@ -68,13 +68,11 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
         st.warning(widgets.bullets(wrong), icon=":material/warning:")
     else:
         wrong = _ask_if_sure(entered, row, current, here)
-    vans = entered.extra, entered.off_road
-    if vans != (row["extra"], row["off_road"]) and not wrong:
+    if entered != current and not wrong:
         _preview(entered, plan, freshness, row)
     planner = planner_name(is_saving)
-    place, is_clicked = saved_change.save_button("Save decision", f"save vans {form}")
-    with place:
-        if state.may_save(is_clicked):
+    with st.container(key="plan-save"):
+        if state.may_save(f"save vans {form}"):
             decision = replace(entered, decision_id=seen)
             wrong += name_problem(planner)
             wrong += [SAVED] if (entered, planner) == (current, current.made_by) else []
@@ -82,10 +80,13 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
             sentence = f"Saved: {name}, {formatting.day(chosen)}: {words}."
             write = partial(van_decisions.save, decision, planner)
             state.save(write, sentence, wrong)
-        elif state.tell(name, chosen) and row["kind"]:
+        elif state.tell(name, chosen, entered != current):
             fleet = van_plan.fleet_plan(freshness).cities
             every = running_day.with_pace(fleet, freshness)
-            plan_parts.next_decision(every, None, name)
+            if row["kind"]:
+                plan_parts.next_decision(every, None, name)
+            return
+        st.button("Save decision", type="primary", key=f"save vans {form}")
 
 
 def _label(day: Mapping[Hashable, Any]) -> str:
@@ -166,10 +167,10 @@ def _preview(
     before: Mapping[Hashable, Any],
 ) -> None:
     """Shows how the entered decision would change a day; `before` is the day's row without it."""
-    at_pace = before["at_pace"]
     own = city_settings.by_city(freshness)[entered.city]
     changed = replace(own, decisions={**own.decisions, entered.target_on: entered})
     after = van_plan.plan_of(plan.depots, freshness, {entered.city: changed}).cities
+    after = running_day.with_pace(after, freshness)
     [day] = after[after["target_on"].dt.date == entered.target_on].to_dict("records")
     sentence = plan_summaries.shortage_sentence(day)
     if entered.kind in DECIDED:
@@ -179,9 +180,9 @@ def _preview(
         sentence += (
             f" Drivers{of_all}: {before['drivers']:,.0f} → {day['drivers']:,.0f}."
         )
-    if at_pace != day["needed"]:
-        lacking = max(int(at_pace - day["vans"]), 0)
-        pace = f"{lacking:,} still short" if lacking else "enough"
+    if day["at_pace"] != day["needed"]:
+        short = f"{day['short_at_pace']:,} still short"
+        pace = "enough" if day["is_enough"] else short
         sentence = f"{pace} at today's pace. By the plan: {sentence}"
     st.caption(f"**Preview:** {formatting.escape_markdown(sentence)}")
 

@@ -53,6 +53,8 @@ def past_occasions(days: pd.DataFrame, *, is_open: bool = False) -> None:
     if not special.empty:
         with st.expander(OCCASIONS, expanded=is_open):
             small_table(special, "Holidays and events")
+            if special["Orders"].str.contains("≥").any():
+                st.caption("≥: some depots missing.")
 
 
 def cut_notice(number: int, most: int, noun: str = "depots") -> None:
@@ -77,11 +79,7 @@ def action(text: str, address: str, *, is_primary: bool) -> None:
 def choose_depot(labels: Mapping[str, str]) -> str:
     """The select box of depots; if the URL names none, a new page takes the session's last one."""
     _carry_over("depot", labels)
-    # The box does not ignore accents, so all labels but the one shown contain plain spellings.
-    found_by = {key: formatting.with_plain_spelling(labels[key]) for key in labels}
-    if (chosen := st.query_params.get("depot", "")) in labels:
-        found_by[chosen] = labels[chosen]
-    depot = choose_from_url("Depot", "depot", found_by, drops="city")
+    depot = choose_from_url("Depot", "depot", labels, drops="city")
     st.session_state[f"{SESSION_PREFIX}depot"] = depot
     return depot
 
@@ -114,13 +112,16 @@ def choose_from_url(
     requested = st.query_params.get(name, default)
     chosen = requested if requested in options else default
     st.session_state[widget] = chosen or None
+    # The box does not ignore accents, so all labels but the one shown contain plain spellings.
+    found_by = {key: formatting.with_plain_spelling(options[key]) for key in options}
+    found_by[chosen] = options.get(chosen, "")
 
     st.selectbox(
         label,
         list(options),
         key=widget,
         index=0 if default else None,
-        format_func=options.__getitem__,
+        format_func=found_by.__getitem__,
         on_change=_write_url,
         args=(widget, name, "", drops),
         placeholder=f"Find a {noun}",

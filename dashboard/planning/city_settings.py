@@ -1,6 +1,7 @@
 """The settings that a city is planned with: saved by a planner, or estimated."""
 
 import math
+from collections.abc import Iterable
 
 import streamlit as st
 
@@ -46,27 +47,26 @@ def save(settings: CitySettings, planner: str) -> None:
 def entry_problems(settings: CitySettings) -> list[str]:
     """A sentence for each number missing or out of range, and for wrong shifts."""
     level = 100 * settings.service_level
-    of_vans = [
+    ranges = [
         ("Vans", settings.vans, 0, MAX_VANS),
         ("Orders per van", settings.orders_per_van, 1, MAX_ORDERS_PER_VAN),
-    ]
-    ranges = [
-        *(of_vans if not settings.has_estimated_vans else []),
         ("Service level in %", level, 100 * MIN_LEVEL, 100 * MAX_LEVEL),
         ("Drivers per van", settings.drivers_per_van, 1, MAX_DRIVERS),
     ]
-    wrong = [
-        f"{name} is {_typed(value)}, but must lie between {low:,g} and {high:,g}."
-        for name, value, low, high in ranges
-        if value is None or not low <= value <= high
-    ]
+    wrong = outside(ranges[2:] if settings.has_estimated_vans else ranges)
     text = settings.shifts.strip()
     if not shift_times.is_valid(text):
         wrong.append(f"Shifts are “{text}”. {shift_times.RULE}")
     return wrong
 
 
-def _typed(value: float | None) -> str:
-    if value is None or math.isnan(value):
-        return "missing"
-    return f"{value:,.10g}".replace("-", "−")
+def outside(ranges: Iterable[tuple[str, float | None, float, float]]) -> list[str]:
+    """'Vans: enter 0 or more, not −4.' for each name, number, least and most that do not fit."""
+    wrong = []
+    for name, number, least, most in ranges:
+        if number is not None and least <= number <= most:
+            continue
+        rule = f"{most:,g} or less" if (number or 0) > most else f"{least:,g} or more"
+        typed = "" if number is None or math.isnan(number) else f", not {number:,.10g}"
+        wrong.append(f"{name}: enter {rule}{typed}.".replace("-", "−"))
+    return wrong

@@ -1,7 +1,7 @@
 """Planners' decisions on the vans of a city on a day; each decision is stored as a new row."""
 
 from dashboard.planning import overrides
-from dashboard.planning.city_settings import MAX_VANS
+from dashboard.planning.city_settings import MAX_VANS, outside
 from dashboard.planning.overrides import MAX_REASON_LENGTH, name_problem, text_problem
 from pipelines.planning.city_settings import HIRE, VanDecision
 
@@ -26,14 +26,8 @@ def entry_problems(decision: VanDecision, n_vans: int = MAX_VANS) -> list[str]:
 
     At most `n_vans` may be off the road.
     """
-    wrong = [
-        f"{name} are {number:,}, but must lie between 0 and {most:,}.".replace("-", "−")
-        for name, number, most in (
-            ("Hired vans", decision.extra, MAX_VANS),
-            ("Vans off the road", decision.off_road, n_vans),
-        )
-        if not 0 <= number <= most
-    ]
+    hired = "Hired vans", decision.extra, 0, MAX_VANS
+    wrong = outside([hired, ("Vans off the road", decision.off_road, 0, n_vans)])
     if decision.kind == HIRE and not decision.extra:
         wrong.append("Hire how many vans? Give a number, or accept the risk.")
     note = decision.note

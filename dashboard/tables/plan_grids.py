@@ -79,11 +79,11 @@ def _all_cities(
 
 
 def _short(vans: float, *, is_decided: bool) -> str:
-    """' 23 short' as HTML; '' for none. Phones have a minus sign in place of the word."""
+    """' 23 short' as HTML; '' for none."""
     if not vans:
         return ""
     css_class = "short settled" if is_decided else "short"
-    return f' <b class="{css_class}">{vans:,.0f}<span class="desk"> short</span></b>'
+    return f' <b class="{css_class}">{vans:,.0f} short</b>'
 
 
 def _has(vans: int | None, is_estimated: bool) -> str:

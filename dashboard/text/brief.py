@@ -39,7 +39,7 @@ class Decision:
       places: The cities concerned, each with its address; the text does not repeat them.
       is_severe: Whether it is marked as urgent.
       is_decided: Whether it is decided and waits for no help, or the vans suffice at today's pace.
-      is_covered: Whether hired vans cover the shortage.
+      is_covered: Whether hired vans cover the shortage, also at today's pace.
     """
 
     kind: str
@@ -73,15 +73,9 @@ def decisions(
     starting = _starting(events, week["target_on"].min().date() - formatting.A_DAY)
     short = plan_days[_lacks(plan_days) | ~plan_days["is_enough"]]
     short = short.assign(is_waiting=plan_summaries.waits_for_help(short))
+    late = plan_summaries.late_orders(plan_days[~plan_days["is_decided"]])
     return [
-        *_shortages(
-            short,
-            plan_summaries.late_orders(plan_days),
-            events,
-            week["city"].nunique(),
-            today,
-            zone,
-        ),
+        *_shortages(short, late, events, week["city"].nunique(), today, zone),
         *_missing_data(week, today, newest),
         *_events(starting, week, short),
         *_changes(week),
@@ -113,8 +107,7 @@ def _shortages(
     found = []
     for key, rows in short.groupby("target_on"):
         day = cast(pd.Timestamp, key)
-        lacking = (rows["at_pace"] - rows["vans"]).clip(lower=0).fillna(0).astype(int)
-        own = rows[(rows["short"].gt(0) | lacking.gt(0)) & ~rows["is_decided"]]
+        own = rows[~rows["is_decided"] & (rows["short"].gt(0) | ~rows["is_enough"])]
         asked = _decided(rows[rows["is_waiting"]], zone)
         if own.empty:
             found += asked
@@ -122,22 +115,24 @@ def _shortages(
         on = events[events["day_on"] == day]
         occasion = names_of_day(on, list(own["city"]), n_cities)
         short_vans, *more = _short(rows)
-        n_lacking = lacking[own.index].sum()
+        n_lacking = own["short_at_pace"].sum()
         if not own["short"].any():
-            short_vans = f"{formatting.count(n_lacking, 'van')} short at today's pace"
+            short_vans = (
+                f"{formatting.count(int(n_lacking), 'van')} short at today's pace"
+            )
         elif own["at_pace"].ne(own["needed"]).any():
             more.insert(0, f"{n_lacking:,} short at today's pace")
         text = f"{formatting.coming_day(day, today)}: {short_vans}"
         text += f", {plan_summaries.late_in_words(late[day])}" if late[day] else ""
         # A city that is short only at today's pace shows that shortage.
-        left = own[lacking[own.index] > 0]
-        left = left.assign(short=left["short"].mask(left["short"].eq(0), lacking))
+        left = own[~own["is_enough"]]
+        own_short = left["short"].where(left["short"] > 0, left["short_at_pace"])
         unlikely = left[left["delivery_probability"].lt(SEVERE_BELOW)]
         where = f" in {_named(unlikely)}" if len(unlikely) < len(own) else ""
         is_severe = not unlikely.empty
         told = (f"{UNLIKELY}{where}" if is_severe else "", *more, occasion)
         about = " · ".join(filter(None, told))
-        url, places = plan_link(day=day), _places(left, day)
+        url, places = plan_link(day=day), _places(left.assign(short=own_short), day)
         found.append(Decision(VANS, text, url, about, places, is_severe, left.empty))
         found += asked
     return found
@@ -171,7 +166,8 @@ def _decided(settled: pd.DataFrame, zone: ZoneInfo) -> list[Decision]:
         text = f"{place}: {plan_summaries.shortage_in_words(day)}; {decision_words(day)} by {by}"
         url = plan_link(day["city"], day["target_on"], form="vans")
         is_severe = day["is_waiting"] and day["delivery_probability"] < SEVERE_BELOW
-        about, states = UNLIKELY * is_severe, (not day["is_waiting"], not day["short"])
+        is_covered = day["is_enough"] and not day["short"]
+        about, states = UNLIKELY * is_severe, (not day["is_waiting"], is_covered)
         found.append(Decision(VANS, text, url, about, (), is_severe, *states))
     return found
 

@@ -37,7 +37,7 @@ def settings_words(settings: Mapping[Any, Any], n_shifts: int = 0) -> str:
     """'52 vans, 50 orders per van, service level 90 %, 1 driver per van, shifts 06-14'."""
     vans, per_van = settings["vans"], settings["orders_per_van"]
     words = "vans and orders per van estimated"
-    if per_van is not None:
+    if not pd.isna(per_van):
         known = "vans not known" if vans is None else formatting.count(vans, "van")
         words = f"{known}, {formatting.count(round(per_van), 'order')} per van"
     number, per = settings["drivers_per_van"], "per van"
@@ -128,26 +128,31 @@ def first_to_look_at(days: pd.DataFrame) -> date:
 def short_days(days: pd.DataFrame) -> str:
     """'Fri short of vans, Sat decided', from `with_pace`; '' if no day is short.
 
-    A day is decided once every short city has decided; asking for help does not count. More than
-    four days, or days after the first week, are counted but not named.
+    A day is decided once every short city has decided; asking for help does not count. It is
+    covered by the plan if hired vans leave it short only at today's pace. More than four days, or
+    days after the first week, are counted but not named.
     """
-    is_short, is_left = ~days["is_enough"], ~days["is_decided"] | waits_for_help(days)
-    left = set(days.loc[is_short & is_left, "target_on"])
-    decided = set(days.loc[is_short, "target_on"]) - left
-    if not (left or decided):
+    short = days[~days["is_enough"]]
+    if short.empty:
         return ""
-    is_far = max(left | decided) >= days["target_on"].min() + WEEK
-    is_counted = is_far or len(left | decided) > MAX_NAMED
+    short_on = short["target_on"]
+    left = set(short_on[~short["is_decided"] | waits_for_help(short)])
+    decided = set(short_on[short["short"] > 0]) - left
+    covered = set(short_on) - left - decided
+    is_far = short_on.max() >= days["target_on"].min() + WEEK
+    is_counted = is_far or short_on.nunique() > MAX_NAMED
 
     def named(some: set[pd.Timestamp]) -> str:
         if is_counted:
             return formatting.count(len(some), "day")
         return formatting.listed([formatting.day(day)[:3] for day in sorted(some)])
 
-    told = f"{named(left or decided)} short of vans"
-    if not decided:
-        return told
-    return f"{told}, decided" if not left else f"{told}, {named(decided)} decided"
+    told = {
+        "short of vans": left,
+        "decided" if left else "short of vans, decided": decided,
+        "covered by the plan": covered,
+    }
+    return ", ".join(f"{named(own)} {state}" for state, own in told.items() if own)
 
 
 def short_depots(depots: pd.DataFrame, cities: pd.DataFrame) -> str:
@@ -183,8 +188,10 @@ def waits_for_help(days: pd.DataFrame) -> pd.Series:
 
 
 def shortage_in_words(day: Mapping[Hashable, Any]) -> str:
-    """'9 short', or 'covered'."""
-    return f"{day['short']:,} short" if day["short"] else "covered"
+    """'9 short', 'covered' or 'covered by the plan, 2 short at today's pace', from `with_pace`."""
+    if day["short"] or day["is_enough"]:
+        return f"{day['short']:,} short" if day["short"] else "covered"
+    return f"covered by the plan, {day['short_at_pace']:,} short at today's pace"
 
 
 def shortage_sentence(day: Mapping[Hashable, Any]) -> str:
@@ -222,7 +229,8 @@ def moved_vans(depot: str, moves: Sequence[Transfer]) -> str:
 def with_pace(days: pd.DataFrame, running: pd.DataFrame) -> pd.DataFrame:
     """Adds at_pace to `Plan.cities`: the vans needed at the pace of `running_day.headings`.
 
-    Also is_enough (the vans suffice for that, or are unknown) and is_due (neither enough nor decided).
+    Also short_at_pace (vans that lack then; 0 if they are unknown), is_enough (none does) and is_due
+    (neither enough nor decided).
     """
     more = running.set_index(["city", "target_on"])["change"].to_dict()
     keys = zip(days["city"], days["target_on"], strict=True)
@@ -230,9 +238,9 @@ def with_pace(days: pd.DataFrame, running: pd.DataFrame) -> pd.DataFrame:
     pace = 1 + change / days["point"].where(days["point"] > 0)
     # Rounded first, so that a tiny excess does not add a van.
     needed = (days["needed"] * pace.fillna(1.0).round(2)).round(6).map(math.ceil)
-    is_enough = ~days["vans"].lt(needed)
-    is_due = ~(is_enough | days["is_decided"])
-    return days.assign(at_pace=needed, is_enough=is_enough, is_due=is_due)
+    short = (needed - days["vans"]).clip(lower=0).fillna(0).astype(int)
+    days = days.assign(at_pace=needed, short_at_pace=short, is_enough=short.eq(0))
+    return days.assign(is_due=~(days["is_enough"] | days["is_decided"]))
 
 
 def late_in_words(orders: float) -> str:

@@ -47,6 +47,7 @@ names = days_ahead.day_names(city, freshness)
 if not city:
     widgets.answer(plan_summaries.overview(plan))
     day = plan_parts.day_of_address(days)
+    plan_parts.short_at_pace(days)
     plan_parts.next_decision(days, day=day)
     st.caption(
         "Vans needed. Below: vans short (underlined in red: to decide), and the chance of full delivery, "

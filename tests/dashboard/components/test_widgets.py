@@ -1,5 +1,6 @@
 """Fields of forms that are filled again when what they are filled with changes."""
 
+import pandas as pd
 import pytest
 import streamlit as st
 
@@ -53,3 +54,35 @@ def test_a_field_that_was_not_shown_for_a_while_has_what_was_entered_if_kept(
         widgets.keep(*["vans"] * is_kept)
         widgets.fill("vans", 3)
         assert state["vans"] == (entered if is_kept else 3)
+
+
+def test_a_list_of_past_occasions_says_once_which_days_lack_depots(monkeypatch):
+    shown = []
+    monkeypatch.setattr(widgets.st, "caption", shown.append)
+    days = pd.DataFrame(
+        {
+            "day_on": pd.to_datetime(["2025-11-28", "2025-12-25", "2025-12-26"]),
+            "actual": [380.0, 187.0, 90.0],
+            "notes": ["Black Friday", "Christmas Day", "Boxing Day"],
+            "missing": [0, 0, 0],
+        }
+    )
+    widgets.past_occasions(days)
+    assert not shown
+    widgets.past_occasions(days.assign(missing=[1, 1, 0]))
+    assert shown == ["≥: some depots missing."]
+
+
+def test_only_the_other_options_of_a_box_have_plain_spellings_to_be_found_by(
+    monkeypatch,
+):
+    boxes = []
+    monkeypatch.setattr(
+        widgets.st, "selectbox", lambda *_, **given: boxes.append(given)
+    )
+    monkeypatch.setattr(widgets.st, "query_params", {"depot": "b"})
+    monkeypatch.setattr(widgets.st, "session_state", {})
+    names = {"a": "Jätkäsaari", "b": "Töölö", "c": "Kallio"}
+    assert widgets.choose_from_url("Depot", "depot", names) == "b"
+    labels = [boxes[0]["format_func"](each) for each in names]
+    assert labels == ["Jätkäsaari (jatkasaari)", "Töölö", "Kallio"]

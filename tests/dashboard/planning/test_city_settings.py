@@ -68,10 +68,10 @@ def test_all_that_is_wrong_is_told_at_once():
     with pytest.raises(BadInputError) as refused:
         city_settings.save(wrong, " ")
     assert str(refused.value) == (
-        "Vans is missing, but must lie between 0 and 100,000. "
-        "Orders per van is 0, but must lie between 1 and 100,000. "
-        "Service level in % is 20, but must lie between 50 and 99. "
-        "Drivers per van is 9, but must lie between 1 and 5. "
+        "Vans: enter 0 or more. "
+        "Orders per van: enter 1 or more, not 0. "
+        "Service level in %: enter 50 or more, not 20. "
+        "Drivers per van: enter 5 or less, not 9. "
         "Your name is missing. Enter it; it is saved with the change."
     )
 

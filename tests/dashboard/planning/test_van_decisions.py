@@ -118,7 +118,7 @@ def test_a_day_that_is_not_ahead_is_refused(friday, other):
 def test_all_that_is_wrong_is_told_at_once():
     wrong = VanDecision("London", None, HIRE, 0, 100_001, "n" * 501)
     assert van_decisions.entry_problems(wrong) == [
-        "Vans off the road are 100,001, but must lie between 0 and 100,000.",
+        "Vans off the road: enter 100,000 or less, not 100,001.",
         "Hire how many vans? Give a number, or accept the risk.",
         "The note has 501 letters, but at most 500 are kept.",
     ]

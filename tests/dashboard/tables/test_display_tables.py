@@ -300,7 +300,7 @@ def test_decided_days_say_what_they_leave_short():
         {
             "city": ["Rotterdam", "London"], "target_on": DAYS,
             "kind": ["ask", "hire"], "extra": [0, 2], "off_road": [0, 1],
-            "short": [9, 0], "lacking": [9, 2], "note": ["", "from Hertz"], "made_by": ["Ben", "Ann"],
+            "short": [9, 0], "lacking": [9, 2], "is_enough": [False, True], "note": ["", "from Hertz"], "made_by": ["Ben", "Ann"],
             "made_at": datetime(2025, 11, 20, 7, 30, tzinfo=UTC),
         }
     )  # fmt: skip

@@ -177,7 +177,7 @@ def test_only_a_shortage_that_is_not_decided_is_marked(plan):
     both["is_decided"] = both["city"] == "London"
     html = grid_of_cities(both, settings)
     assert html.count(of_short) == 2, "Delft's, and that of all cities"
-    assert f"{of_short}8<" in html
+    assert f"{of_short}8 short<" in html
 
 
 def test_a_citys_day_says_what_is_decided_and_no_cell_says_99_percent(week):

@@ -198,6 +198,33 @@ def test_a_city_that_asked_for_help_stays_among_what_is_open_below_its_day():
     assert (covered.is_covered, covered.is_decided) == (True, True)
 
 
+def test_a_hire_that_does_not_do_at_todays_pace_says_what_is_short_still():
+    hired = city_days(("London", TODAY, 0)).assign(
+        is_decided=True, kind="hire", extra=4, lacking=4, made_by="Ann",
+        made_at=datetime(2026, 11, 22, 8, 12, tzinfo=UTC),
+    )  # fmt: skip
+    [slow] = decide(hired)
+    assert slow.is_covered
+    [day] = decide(hired, heading=running(("London", TODAY, 100.0)))
+    assert day.text == (
+        "Sun 22 Nov, London: covered by the plan, 2 short at today's pace; "
+        "4 vans hired by Ann, Sun 22 Nov, 08:12"
+    )
+    assert (day.is_decided, day.is_covered) == (True, False)
+    assert day.link == "plan?city=London&day=2026-11-22&form=vans"
+
+
+def test_vans_short_and_orders_late_are_of_the_cities_that_have_not_decided():
+    days = city_days(("Helsinki", FRIDAY, 4), ("London", FRIDAY, 10))
+    days = days.assign(
+        is_decided=[True, False], kind=["accept", ""], undelivered=[30.0, 70.0],
+        made_at=datetime(2026, 11, 22, 8, 12, tzinfo=UTC),
+    )  # fmt: skip
+    friday = decide(days)[0]
+    assert friday.text == "Fri 27 Nov: 10 vans short, about 70 orders late"
+    assert friday.about == "Full delivery unlikely · 4 more decided"
+
+
 def test_a_hire_that_is_too_small_leaves_a_trace():
     days = city_days(("London", FRIDAY, 5))
     days = days.assign(kind="hire", extra=4, lacking=9, made_by="Ann")

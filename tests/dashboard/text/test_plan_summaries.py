@@ -146,10 +146,24 @@ def test_what_is_decided_is_counted_and_stays_short_until_it_is_covered():
     hired = decide(both, "London", DAYS[0], kind="hire", extra=3)
     assert short_days(hired) == "Fri short of vans, decided"
     london = hired[hired["city"] == "London"]
-    states = [
-        plan_summaries.shortage_in_words(day) for day in london.to_dict("records")
-    ]
-    assert states == ["covered", "9 short"]
+    assert shortages(at_plan(london)) == ["covered", "9 short"]
+
+
+def shortages(days):
+    return [plan_summaries.shortage_in_words(day) for day in days.to_dict("records")]
+
+
+def test_hired_vans_that_do_not_do_at_todays_pace_cover_a_day_by_the_plan():
+    hired = decide(FLEET, "London", DAYS[0], kind="hire", extra=3)
+    fast = pd.DataFrame({"city": ["London"], "target_on": DAYS[0], "change": [43.0]})
+    paced = plan_summaries.with_pace(hired, fast)
+    told = "covered by the plan, 3 short at today's pace"
+    assert told in shortages(paced)
+    assert plan_summaries.short_days(paced) == (
+        "Fri short of vans, Thu covered by the plan"
+    )
+    london = paced[paced["city"] == "London"]
+    assert plan_summaries.short_days(london[:1]) == "Thu covered by the plan"
 
 
 def test_depots_short_of_vans_are_counted_on_the_first_day_that_has_any():

@@ -217,18 +217,19 @@ SETTINGS = ("Vans", "Orders per van", "Service level", "Drivers per van")
 @pytest.mark.parametrize(
     ("form", "entered", "told_of"),
     [
-        ("vans", {"Hired vans": -900}, ["Hired vans are −900, but must lie between 0 and "]),
-        ("vans", {"Off the road": -900}, ["Vans off the road are −900, but must lie between 0 and 2."]),
+        ("vans", {"Hired vans": -900}, ["Hired vans: enter 0 or more, not −900."]),
+        ("vans", {"Off the road": -900}, ["Vans off the road: enter 0 or more, not −900."]),
         ("vans", {"Hired vans": None}, ["Hire how many vans? Give a number, or accept the risk."]),
-        ("settings", {"Vans": -900}, ["Vans is −900, but must lie between 0 and 100,000."]),
+        ("vans", {"Off the road": 3}, ["Vans off the road: enter 2 or less, not 3."]),
+        ("settings", {"Vans": -900}, ["Vans: enter 0 or more, not −900."]),
         ("settings", dict.fromkeys(SETTINGS), [
-            "Vans is missing, but must lie between 0 and 100,000.",
-            "Orders per van is missing, but must lie between 1 ",
-            "Service level in % is missing, but must lie between ",
-            "Drivers per van is missing, but must lie between 1 and 5.",
+            "Vans: enter 0 or more.",
+            "Orders per van: enter 1 or more.",
+            "Service level in %: enter 50 or more.",
+            "Drivers per van: enter 1 or more.",
         ]),
     ],
-    ids=["extra", "off the road", "no number", "vans", "emptied"],
+    ids=["extra", "off the road", "no number", "too many off", "vans", "emptied"],
 )  # fmt: skip
 def test_a_number_that_is_not_taken_or_emptied_is_told_and_nothing_is_saved(
     seeded, open_page, form, entered, told_of
@@ -251,7 +252,7 @@ def test_a_number_that_is_not_taken_or_emptied_is_told_and_nothing_is_saved(
         (2.5, "2.5 is not a whole number of vans."),
         (None, "Hire how many vans? Give a number, or accept the risk."),
         (0, "Hire how many vans? Give a number, or accept the risk."),
-        (100_001, "Hired vans are 100,001, but must lie between 0 and 100,000."),
+        (100_001, "Hired vans: enter 100,000 or less, not 100,001."),
     ],
 )
 def test_what_is_wrong_with_hired_vans_is_told_before_they_are_saved(
@@ -321,9 +322,13 @@ def test_the_brief_and_the_plan_say_where_todays_pace_takes_fewer_vans(
     assert f"<u>{paced} at pace</u>" in plan, "nothing is left to decide"
     form = city_page(open_page, "London", form="vans", day=f"{tomorrow}")
     assert decision(form).value == "", "no vans that the pace does not need"
+    assert "Short at today's pace" not in page_text(open_page("plan"))
     at_pace = set_pace(-0.1)
     assert 1 < at_pace < day["needed"]
     set_city(vans=at_pace - 1)
+    everywhere = page_text(open_page("plan")).partition("Short at today's pace: ")[2]
+    link = f'<a href="plan?city=London&amp;day={tomorrow}" target="_self">London</a> 1.'
+    assert everywhere.startswith(link), "as on page Days ahead"
     form = city_page(open_page, "London", form="vans", day=f"{tomorrow}")
     left = day["needed"] - at_pace
     assert setting(form, "Hired vans").value == left + 1, "as everywhere else"
@@ -425,7 +430,7 @@ def test_vans_that_nobody_knows_are_not_called_missing_before_an_entry(
     assert setting(app, "Vans").value is None
     assert not app.warning
     setting(app, "Orders per van").set_value(0)
-    assert "Orders per van is 0" in told(rerun(app).warning)
+    assert "Orders per van: enter 1 or more, not 0." in told(rerun(app).warning)
     text = page_text(open_page("plan", city="London"))
     assert "The vans of London are not known, so no shortage is shown" in text
     assert 'class="short"' not in text
@@ -459,7 +464,7 @@ def test_far_more_or_fewer_vans_are_asked_about(seeded, open_page):
     before = 30
     for after, is_asked in ((60, False), (5, True), (0, True)):
         setting(app, "Vans").set_value(after)
-        app = press(app, "Save settings")
+        app = press(rerun(app), "Save settings")
         if is_asked:
             told_of = f"London would have {after} vans instead of {before}."
             assert told_of in told(app.warning)
@@ -487,7 +492,9 @@ def test_shifts_that_are_saved_alone_leave_the_vans_estimated(seeded, write, ope
     assert "Vans and orders per van are estimated; the rest was set by Anna" in text
     assert "Set your own" in text
     assert "**Preview:**" not in text, "of what is saved"
-    # Nothing changed, and saved: they are right.
+    assert "Save settings" not in labels(app), "nothing is left to save"
+    # Opened again, and saved as they are: they are right.
+    app = sign(city_page(open_page, "London", form="settings"), "Anna")
     app = press(app, "Save settings")
     assert not settings_of("London").is_estimated
 
@@ -612,13 +619,18 @@ def test_a_planner_hires_some_vans_and_accepts_the_rest(seeded, tomorrow, open_p
     suggested = int(setting(app, "Hired vans").value)
     app = decide(app, "ask")
     assert "No message is sent" in page_text(app)
+    assert "Save decision" in labels(app)
     app = decide(app, "accept")
     assert "No message is sent" not in page_text(app)
+    risk = rf"Preview:.* {suggested} vans? short;.* orders late\. Risk accepted\."
+    assert re.search(risk, page_text(app).replace("\\", "")), "before it is saved"
     app = decide(app, "hire")
     setting(app, "Hired vans").set_value(1)
     sign(app, "Ben")
     app = press(rerun(app), "Save decision")
+    assert "Save decision" not in labels(app), "nothing is left to save"
     app = decide(app, "accept")
+    assert not app.success
     app = press(app, "Save decision")
     assert not app.error
     words = "1 van hired, risk accepted"
@@ -733,7 +745,8 @@ def test_a_change_is_previewed_saved_confirmed_and_undone_by_one_button(
     assert cell("LON-01", tomorrow).orders == 1234
     of_depot = page_text(open_page("depot", depot="LON-01"))
     assert "Set by Anna: “Weather”" in of_depot
-    app = press(app, "Save")
+    assert "Save" not in labels(app), "nothing is left to save"
+    app = press(city_page(open_page, "London"), "Save")
     assert "The new number is missing" in told(app.error)
     assert changing.history()["orders"].fillna(0).tolist() == [1234, 0, 1234]
 
