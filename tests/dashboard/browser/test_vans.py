@@ -205,8 +205,7 @@ def test_far_more_vans_than_are_needed_are_asked_about(fleet, visit):
     save.click()
     form.get_by_text("Saved: Rotterdam, ").wait_for()
     window.settled()
-    ground = save.evaluate("button => getComputedStyle(button).backgroundColor")
-    assert ground == "rgba(0, 0, 0, 0)", "no primary button once it is saved"
+    assert not save.count(), "nothing is left to be saved"
     name, bar = (
         form.locator(each).bounding_box()
         for each in (".st-key-your-name", ".st-key-plan-save")
