@@ -67,7 +67,7 @@ def _live_sentence(
     special = dict.fromkeys(filter(None, map(occasions.get, few)))
     # A model that was live before its last promotion was scored on other days, too.
     if special and len(few) == n_days:
-        told += f" with {formatting.listed([*special])}"
+        told = f"{told} with {formatting.listed([*special])}"
     subject = f"Live since {formatting.day(since)} and scored on {told}, the model was"
     return summaries.error_sentence(subject, live)
 
