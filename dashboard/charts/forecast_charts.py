@@ -44,9 +44,8 @@ MAX_DAYS_WITH_DOTS = 100
 
 def legible(chart: Chart) -> Chart:
     """A chart with labels that contrast with the background of either theme."""
-    return chart.configure_axis(labelColor=LABEL_COLOUR).configure_legend(
-        labelColor=LABEL_COLOUR
-    )
+    labels = {"labelColor": LABEL_COLOUR}
+    return chart.configure(axis=labels, legend=labels)
 
 
 def daily_totals(totals: pd.DataFrame) -> Chart:

@@ -70,10 +70,8 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
     if not numbers.empty:
         late = "Vans short and late orders assume the moves that Plan proposes. "
         late *= bool(numbers.columns.str.startswith(html_grids.LATE).any())
-        st.caption(
-            f"{late}Too high by: with a minus, it was too low. Bold and underlined: orders outside "
-            f"the 80\N{NO-BREAK SPACE}% band. {last_week}".strip()
-        )
+        outside = "Bold on grey: orders outside the 80\N{NO-BREAK SPACE}% band."
+        st.caption(f"{late}Too high by: a minus means too low. {outside} {last_week}")
 
 
 def _in_order(depots: pd.DataFrame, numbers: pd.DataFrame, order: str) -> pd.DataFrame:

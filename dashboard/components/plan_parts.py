@@ -63,9 +63,8 @@ def next_decision(
 
 
 def short_at_pace(days: pd.DataFrame) -> None:
-    """Links to the cities short of vans at today's pace (`with_pace`), if it is not the plan's."""
-    is_other = days["at_pace"].ne(days["needed"]).groupby(days["target_on"])
-    short = days[is_other.transform("any") & ~days["is_enough"]]
+    """Links to the undecided cities whose shortage is another at today's pace (`with_pace`)."""
+    short = days[days["is_due"] & days["at_pace"].ne(days["needed"])]
     columns = short[["city", "target_on", "short_at_pace"]].itertuples(index=False)
     links = [f"{html_tables.city_name(city, day)} {n:,}" for city, day, n in columns]
     if told := formatting.listed(links, 5, "cities"):

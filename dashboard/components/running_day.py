@@ -27,9 +27,8 @@ CLOCK_MINUTES = 10
 @st.cache_data(max_entries=4, show_spinner=False)
 def today_so_far(now: datetime, freshness: Freshness) -> str:
     """`today_html` at a time from `clock`, for page Days ahead."""
-    return today_html(
-        queries.running_depots(now, freshness), van_plan.fleet_plan(freshness).depots
-    )
+    running = queries.running_depots(now, freshness)
+    return today_html(running, van_plan.fleet_plan(freshness).depots)
 
 
 def clock() -> datetime:

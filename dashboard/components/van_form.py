@@ -93,8 +93,7 @@ def _label(day: Mapping[Hashable, Any]) -> str:
     """'Fri 27 Nov · 23 short'."""
     decided = decision_words(day) if day["kind"] else ""
     short = f"{day['short']:,} short" if day["short"] else ""
-    words = [formatting.day(day["target_on"]), short, decided]
-    return " · ".join(filter(None, words))
+    return " · ".join(filter(None, [formatting.day(day["target_on"]), short, decided]))
 
 
 def _fields(
@@ -141,7 +140,7 @@ def _fields(
         )  # fmt: skip
     if kind == ASK:
         st.caption(
-            "No message is sent: everybody sees on the pages that help is asked for, with your note."
+            "No message is sent: the pages show that you ask for help, and your note."
         )
     # A note belongs to a decision; without a decision it is dropped.
     told = note.strip() if kind or off_road else ""

@@ -166,15 +166,14 @@ def preview(
 
     Returns:
       A row for each changed day: target_on; of the changed depots: orders_before,
-      orders_after; of the city: need_before, need_after, short_before, short_after (vans).
+      orders_after; of the city: need_before, need_after, short_before, short_after (vans),
+      late_before, late_after (orders).
     """
     changed = {depot for depot, _ in numbers}
     days = {day for _, day in numbers}
     parts: dict[str, pd.Series] = {}
-    for name, rows in (
-        ("before", week),
-        ("after", van_plan.with_changes(week, numbers)),
-    ):
+    changed_week = van_plan.with_changes(week, numbers)
+    for name, rows in ("before", week), ("after", changed_week):
         plan = plan_of(rows)
         own = plan.depots[plan.depots["depot_id"].isin(changed)]
         city = plan.cities.set_index("target_on")
@@ -182,6 +181,7 @@ def preview(
             f"orders_{name}": own.groupby("target_on")["point"].sum(),
             f"need_{name}": city["needed"],
             f"short_{name}": city["short"],
+            f"late_{name}": city["undelivered"],
         }
     table = pd.DataFrame(parts)
     return table[table.index.isin(days)].rename_axis("target_on").reset_index()

@@ -49,7 +49,7 @@ FRACTIONS = {
 }  # fmt: skip
 MISSES_NOTE = (
     "Too high by: the model's last forecast less the actual orders; with a minus, it was too "
-    "low. Bold and underlined: orders outside the 80\N{NO-BREAK SPACE}% band."
+    "low. Bold on grey: orders outside the 80\N{NO-BREAK SPACE}% band."
 )
 OCCASION = "Holiday or event"
 MANY_DAYS = 6

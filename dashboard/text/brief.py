@@ -21,6 +21,7 @@ MIN_CHANGE = 0.15
 """Smallest relative change of a depot's forecast that is listed."""
 MIN_CHANGED_ORDERS = 20.0
 """Smallest change of a depot's forecast that is listed, in orders over its days ahead."""
+EventKey = tuple[pd.Timestamp, pd.Timestamp, str, bool]
 MAX_CHANGES, MAX_NAMES = 3, 3
 SEVERE_BELOW = 0.5
 """Chance of full delivery below which a day short of vans is severe."""
@@ -115,13 +116,11 @@ def _shortages(
         on = events[events["day_on"] == day]
         occasion = names_of_day(on, list(own["city"]), n_cities)
         short_vans, *more = _short(rows)
-        n_lacking = own["short_at_pace"].sum()
         if not own["short"].any():
-            short_vans = (
-                f"{formatting.count(int(n_lacking), 'van')} short at today's pace"
-            )
-        elif own["at_pace"].ne(own["needed"]).any():
-            more.insert(0, f"{n_lacking:,} short at today's pace")
+            lacking = formatting.count(int(own["short_at_pace"].sum()), "van")
+            short_vans = f"{lacking} short at today's pace"
+        else:
+            more.insert(0, _short_at_pace(own))
         text = f"{formatting.coming_day(day, today)}: {short_vans}"
         text += f", {plan_summaries.late_in_words(late[day])}" if late[day] else ""
         # A city that is short only at today's pace shows that shortage.
@@ -157,6 +156,14 @@ def _short(cities: pd.DataFrame) -> list[str]:
     return [f"{total} short", *part, *others]
 
 
+def _short_at_pace(cities: pd.DataFrame) -> str:
+    """'short at today's pace: Delft 10 and Leeds 0', of the cities whose pace is known; '' for none."""
+    known = cities[cities["at_pace"].ne(cities["needed"])].set_index("city")
+    numbers = [f"{city} {vans:,}" for city, vans in known["short_at_pace"].items()]
+    told = formatting.listed(numbers, MAX_NAMES, "cities")
+    return f"short at today's pace: {told}" if told else ""
+
+
 def _decided(settled: pd.DataFrame, zone: ZoneInfo) -> list[Decision]:
     """One decision per city and day: what was decided, by whom and when."""
     found = []
@@ -174,13 +181,14 @@ def _decided(settled: pd.DataFrame, zone: ZoneInfo) -> list[Decision]:
 
 def _places(short: pd.DataFrame, day: pd.Timestamp) -> tuple[tuple[str, str], ...]:
     """The cities short of vans on a day with their addresses, worst first."""
-    worst = short.sort_values("short", ascending=False, kind="stable")
-    places = []
-    for row in worst.head(MAX_NAMES).to_dict("records"):
-        name = f"{row['city']} {row['short']:,}"
-        places.append((name, plan_link(row["city"], day, form="vans")))
-    more = len(short) - MAX_NAMES
-    if more > 0:
+    worst = short.sort_values("short", ascending=False, kind="stable")[
+        ["city", "short"]
+    ]
+    places = [
+        (f"{city} {n:,}", plan_link(city, day, form="vans"))
+        for city, n in worst.head(MAX_NAMES).itertuples(index=False)
+    ]
+    if (more := len(short) - MAX_NAMES) > 0:
         named = formatting.count(more, "more city", "more cities")
         places.append((named, plan_link(day=day)))
     return tuple(places)
@@ -260,9 +268,7 @@ def _events(
     found = []
     keys = ["first_on", "last_on", "what", "is_holiday"]
     for key, own in runs.groupby(keys):
-        first, last, what, is_holiday = cast(
-            tuple[pd.Timestamp, pd.Timestamp, str, bool], key
-        )
+        first, last, what, is_holiday = cast(EventKey, key)
         cities = list(own["city"])
         rows = week[week["city"].isin(cities) & week["target_on"].between(first, last)]
         name = formatting.occasion_name(what, is_holiday)

@@ -40,11 +40,12 @@ def preview_sentence(
 ) -> str:
     """Describes the effect of changes before they are saved, from `entered_changes.preview`.
 
-    'Barking, Fri 27 Nov: 341 → 420 orders. London needs 34 → 36 vans, short 0 → 2.'
+    'Barking, Fri 27 Nov: 341 → 420 orders. London needs 34 → 36 vans, short 0 → 2, about 1 → 18 late.'
     """
     sentence = f"{change_sentence(changes, names, preview)} {_need(preview, city)}"
-    short = _sum(preview, "short")
-    return f"{sentence}." if short == "0" else f"{sentence}, short {short}."
+    short, late = _sum(preview, "short"), _sum(preview, "late")
+    sentence += f", short {short}" * (short != "0")
+    return f"{sentence}, about {late} late." if late != "0" else f"{sentence}."
 
 
 def scenario_sentence(preview: pd.DataFrame, city: CitySettings) -> str:

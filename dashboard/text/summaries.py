@@ -167,11 +167,11 @@ def error_sentence(
 ) -> str:
     """Compares the forecast's MAPE with the seasonal naive's; '' if it is unknown.
 
-    'It was off by 8.3 % per depot and day, better than same day last week (11.9 %).' if
+    'It was off by 8.3 % per depot and day, better than repeating the same day last week (11.9 %).' if
     `subject` is 'It was'. `scores` has a row of `queries.accuracy` for each forecaster.
     """
     mapes = scores.set_index("forecaster")["mape"]
-    mape, naive = (mapes.get(each, math.nan) for each in ("forecast", "seasonal naive"))
+    mape, naive = (mapes.get(name, math.nan) for name in ("forecast", "seasonal naive"))
     if math.isnan(mape):
         return ""
     error = f"{subject} off by {formatting.percent(mape)} {each}"
@@ -180,7 +180,7 @@ def error_sentence(
     own, other = round(100 * mape, 1), round(100 * naive, 1)
     compared = "worse than" if own > other else "better than"
     compared = "as good as" if own == other else compared
-    return f"{error}, {compared} {formatting.NAIVE} ({formatting.percent(naive)})."
+    return f"{error}, {compared} repeating the {formatting.NAIVE} ({formatting.percent(naive)})."
 
 
 def coverage_sentence(bands: pd.DataFrame) -> str:
@@ -197,7 +197,7 @@ def coverage_sentence(bands: pd.DataFrame) -> str:
     verdict = "narrow" if share < 0.75 else "wide" * (share > 0.85)
     sentence = f"In the 80% band: {', '.join(told)}; 80% would be right."
     sentence += f" The bands were too {verdict}." * bool(verdict)
-    return sentence.replace("%", " %") if told else ""
+    return sentence.replace("%", "\N{NO-BREAK SPACE}%") if told else ""
 
 
 def last_day_sentence(

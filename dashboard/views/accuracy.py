@@ -86,7 +86,8 @@ misses = queries.largest_errors(scope, freshness)
 with by_week:
     st.header("By week")
     widgets.small_table(weeks, "By week", hidden_on_phones=LESS)
-    st.caption(f"Bias: + is too high. {summaries.coverage_sentence(held)}")
+    coverage = summaries.coverage_sentence(held)
+    st.caption(f"Every forecast of a day counts. Bias: + is too high. {coverage}")
     if not scope.depot:
         st.header("Depots furthest off")
         worst = depots[: one_day.MAX_WORST]
@@ -133,8 +134,7 @@ with st.expander("Days ahead, bands and all measures"):
     widgets.small_table(display_tables.accuracy_measures(scores), "All measures")
     st.caption(
         "The forecasts of all horizons count, where both naive forecasts cover them too; closed days "
-        "do not. Forecasts: a depot's day counts once for each night that forecast it. For bands, a day "
-        "with an event at single depots is an ordinary day. Off by (MAPE) is the mean of |forecast − actual| ÷ actual over days with orders. WAPE and bias are shares of total volume; bias above zero is too high. "
+        "do not. For bands, a day with an event at single depots is an ordinary day. Off by (MAPE) is the mean of |forecast − actual| ÷ actual over days with orders. WAPE and bias are shares of total volume; bias above zero is too high. "
         f"{formatting.NAIVE.capitalize()} (the seasonal naive) and median of 4 (of the last four same "
         "weekdays) are naive forecasts."
     )

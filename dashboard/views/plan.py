@@ -50,8 +50,7 @@ if not city:
     plan_parts.short_at_pace(days)
     plan_parts.next_decision(days, day=day)
     st.caption(
-        "Vans needed. Below: vans short (underlined in red: to decide), and the chance of full delivery, "
-        "if below 99 %. Vans stay in their city."
+        "Vans needed; below, vans short (red: to decide) and chances of full delivery."
     )
     st.html(plan_grids.cities(days, settings, day, names))
     days_ahead.show_day_names(names, days)

@@ -1,5 +1,6 @@
 """Decides what a backfill does at each origin, and why; writes nothing."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -104,9 +105,10 @@ def decide(
             chosen = None
         newest_origin_on = backfill.newest_origin(connection)
         shown = publications.shown(connection)
+        started_days = backfill.started_days(connection, chosen)
         started_on = None
         if chosen is not None:
-            started_on = backfill.first_started(connection, chosen) or date.max
+            started_on = min(started_days, default=date.max)
         stored = backfill.stored_forecasts(
             connection, request.first, request.last, chosen
         )
@@ -125,7 +127,7 @@ def decide(
             newest_origin_on=newest_origin_on or date.min,
             shown_origin_on=shown.origin_on if shown else None,
             first_day_on=backfill.first_observed(connection) or last_day_on,
-            started_days=backfill.started_days(connection, chosen),
+            started_days=started_days,
             models=models.all_models(connection),
             stored=stored,
             arrivals=arrivals,
@@ -230,7 +232,7 @@ class _Decider:
 
     def _rows(self, origin: date, horizon: int | None) -> int:
         """Rows of a forecast: one for each depot that has started, and day ahead."""
-        n_depots = sum(first_on <= origin for first_on in self.started_days)
+        n_depots = bisect_right(self.started_days, origin)
         return n_depots * (horizon or self.horizon)
 
     def _decide_without_model(self, origin: date) -> Decision:

@@ -169,7 +169,7 @@ def signals_as_known(versions: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     """
     loaded, until = _first_origins(versions, zone)
     return versions.assign(
-        corrected_from=loaded.where(versions["version"] > 1), known_until=until
+        corrected_from=loaded.where(versions["version"] != 1), known_until=until
     )
 
 

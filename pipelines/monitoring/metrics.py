@@ -74,7 +74,7 @@ HELP = {
     "inference_host_memory_peak_bytes": "Peak memory of the last forecast's process.",
     "live_mape_ratio": "Mean of |forecast - actual| / actual over four live weeks.",
     "live_wape_ratio": "Sum of |forecast - actual| over the sum of actuals, days without orders included; of forecasts that both naive ones cover.",
-    "live_bias_ratio": "Sum of forecast - actual over the sum of actuals; above 0 is too high; of the same.",
+    "live_bias_ratio": "Sum of forecast - actual over the sum of actuals; above 0 is too high; of the same forecasts as WAPE.",
     "live_coverage_ratio": "Share of actuals inside the 80 % interval over four weeks.",
     "live_scored": "Scored depot-day forecasts of four weeks that the naive forecasts cover, too.",
     "live_city_mape_ratio": "MAPE by city.",

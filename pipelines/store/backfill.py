@@ -42,21 +42,14 @@ where f.origin_on between :first and :last
 group by f.origin_on, f.model_version
 """
 # Withdrawn counts too: an origin before the withdrawal knew them.
-FIRST_STARTED = """
-select min(case when d.opened_on is null then own.first_on else date '0001-01-01' end)
+STARTED_DAYS = """
+select case when d.opened_on is null then own.first_on else date '0001-01-01' end
 from depots d cross join lateral (
     select min(service_on) as first_on from demand_versions v
     where v.depot_id = d.depot_id and v.orders is not null
 ) own
-where d.depot_id = any(:depots)
-"""
-STARTED_DAYS = """
-select case when d.opened_on is null then min(v.service_on) else date '0001-01-01' end
-from depots d
-left join demand_versions v on v.depot_id = d.depot_id and v.orders is not null
-where cast(:depots as text[]) is null or d.depot_id = any(:depots)
-group by d.depot_id
-having d.opened_on is not null or min(v.service_on) is not null
+where (cast(:depots as text[]) is null or d.depot_id = any(:depots))
+  and coalesce(d.opened_on, own.first_on) is not null
 """
 # Data that arrived after a time, and the first origin that knows the data. Whenever it was loaded,
 # a first count is known on the next morning, and a first version of an event or signal from its
@@ -196,17 +189,14 @@ def first_observed(connection: sa.Connection) -> date | None:
     )
 
 
-def first_started(connection: sa.Connection, depot_ids: Sequence[str]) -> date | None:
-    """The first origin whose panel has any of some depots; `date.min` if one has an opening day."""
-    return connection.scalar(sa.text(FIRST_STARTED), {"depots": depot_ids})
-
-
 def started_days(
     connection: sa.Connection, depot_ids: Sequence[str] | None
 ) -> list[date]:
-    """First origin whose panel has each depot, of those that have one; None: of every depot."""
-    rows = connection.scalars(sa.text(STARTED_DAYS), {"depots": depot_ids})
-    return list(rows)
+    """First origin whose panel has each depot, sorted; `date.min` for one with an opening day.
+
+    Depots without an opening day and without a count are left out. `depot_ids` None: every depot.
+    """
+    return sorted(connection.scalars(sa.text(STARTED_DAYS), {"depots": depot_ids}))
 
 
 def newest_origin(connection: sa.Connection) -> date | None:

@@ -68,7 +68,7 @@ where unchanged and repeats_file_id < file_id
 on conflict do nothing
 """
 # A replayed row that yields to a later file's value is kept below it, for the withdrawal of that
-# file. Its version is known at no time: it is superseded when it becomes known.
+# file. No origin knows its version: it is superseded as it is loaded.
 KEEP_YIELDING = """
 insert into signal_versions (signal, depot_id, city, day_on, known_from, value, withdrawn,
                              file_id, version, known_at, superseded_at)

@@ -213,9 +213,13 @@ def files_at_path(path: Path, excluded: Path | None) -> Iterator[Source | Skippe
             target = Path(os.path.realpath(inside))
             if name not in linked and target.is_relative_to(root):
                 try:
-                    yield local_source(inside, display_path)
+                    found = local_source(inside, display_path)
                 except OSError as error:
                     unreadable.append(OSError(error.errno, first_line(error), inside))
+                    continue
+                # Another load may have moved it since the folder was listed.
+                if isinstance(found, Source) or os.path.lexists(inside):
+                    yield found
             else:
                 reason = (
                     f"{display_path} is a link to a folder, or to a file outside the folder "

@@ -130,7 +130,7 @@ TEST = "In the test before use, the model was off by 8.1 %, the model before by 
 def test_the_status_begins_with_the_test_then_how_much_better_a_live_model_is():
     assert status_of(CHAMPION, scores=LIVE) == (
         f"{TEST} Live since Thu 20 Nov and scored on 9 days, the model was off by 7.7 % per depot "
-        "and day, better than same day last week (10.9 %)."
+        "and day, better than repeating the same day last week (10.9 %)."
     )
     few = status_of(CHAMPION, scores=LIVE.assign(n_days=3))
     assert "Live since Thu 20 Nov and scored on 3 days, the model was" in few
@@ -144,7 +144,7 @@ def test_the_status_begins_with_the_test_then_how_much_better_a_live_model_is():
     assert "Black Friday" not in status_of(CHAMPION, scores=LIVE, occasions=names)
     worse = status_of(CHAMPION, scores=LIVE.assign(mape=[0.12, 0.109]))
     assert worse.endswith(
-        "12.0 % per depot and day, worse than same day last week (10.9 %)."
+        "12.0 % per depot and day, worse than repeating the same day last week (10.9 %)."
     )
     unscored = f"{TEST} Live since Thu 20 Nov, the model is not scored yet."
     assert status_of(CHAMPION) == unscored

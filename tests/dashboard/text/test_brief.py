@@ -117,16 +117,20 @@ def test_a_running_day_begins_with_the_vans_that_lack_at_its_pace():
     short = city_days(("London", TODAY, 4), ("Helsinki", TODAY, 4))
     slow = running(("London", TODAY, -170.0), ("Helsinki", TODAY, -160.0))
     [half] = decide(short, heading=slow)
-    assert half.about == "Full delivery unlikely in Helsinki · 1 short at today's pace"
+    assert half.about == (
+        "Full delivery unlikely in Helsinki · short at today's pace: London 0 and Helsinki 1"
+    )
     assert half.text == "Today, Sun 22 Nov: 8 vans short"
     assert [name for name, _ in half.places] == ["Helsinki 4"], "as in its plan"
     [both] = decide(short, heading=slow.assign(change=-200.0))
     assert both.text == "Today, Sun 22 Nov: 8 vans short"
-    assert both.about == "0 short at today's pace"
+    assert both.about == "short at today's pace: London 0 and Helsinki 0"
     assert (both.places, both.is_severe) == ((), False)
     assert (half.is_decided, both.is_decided) == (False, True), "nothing is left to do"
     [more] = decide(short, heading=slow.assign(change=100.0))
-    assert more.about == "Full delivery unlikely · 14 short at today's pace"
+    assert more.about == (
+        "Full delivery unlikely · short at today's pace: London 7 and Helsinki 7"
+    )
     assert [name for name, _ in more.places] == ["London 4", "Helsinki 4"]
     accepted = short.assign(
         is_decided=short["city"].eq("London"),
@@ -135,7 +139,7 @@ def test_a_running_day_begins_with_the_vans_that_lack_at_its_pace():
     )
     [some] = decide(accepted, heading=slow.iloc[1:])[:1]
     assert some.about == (
-        "Full delivery unlikely · 1 short at today's pace · 4 more decided"
+        "Full delivery unlikely · short at today's pace: Helsinki 1 · 4 more decided"
     ), "London is decided, and not among them"
     assert [name for name, _ in some.places] == ["Helsinki 4"]
     [other] = decide(city_days(("London", FRIDAY, 4)), heading=slow)

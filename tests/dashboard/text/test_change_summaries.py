@@ -15,9 +15,9 @@ NAMES = {"P": "Poplar", "W": "Wapping"}
 DAYS = pd.to_datetime(["2025-11-27", "2025-11-28"]).as_unit("s")
 
 
-def preview(orders, need, short=(0, 0), day=DAYS[0]):
-    names = ("orders", "need", "short")
-    numbers = dict(zip(names, (orders, need, short), strict=True))
+def preview(orders, need, short=(0, 0), day=DAYS[0], late=(0, 0)):
+    names = ("orders", "need", "short", "late")
+    numbers = dict(zip(names, (orders, need, short, late), strict=True))
     row = {
         f"{name}_{when}": number
         for name, both in numbers.items()
@@ -30,8 +30,8 @@ def preview(orders, need, short=(0, 0), day=DAYS[0]):
     ("shown", "expected"),
     [
         (
-            preview((341, 420), (33, 35), (0, 2)),
-            "Poplar, Fri 27 Nov: 341 → 420 orders. London needs 33 → 35 vans, short 0 → 2.",
+            preview((341, 420), (33, 35), (0, 2), late=(0.4, 17.6)),
+            "Poplar, Fri 27 Nov: 341 → 420 orders. London needs 33 → 35 vans, short 0 → 2, about 0 → 18 late.",
         ),
         (
             preview((341, 345), (1, 1)),

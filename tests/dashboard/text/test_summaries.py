@@ -256,9 +256,9 @@ def test_a_depot_with_missing_data_has_a_warning(last_on, due_on, is_late, expec
 @pytest.mark.parametrize(
     ("naive", "compared"),
     [
-        (0.2, ", better than same day last week (20.0 %)"),
-        (0.05, ", worse than same day last week (5.0 %)"),
-        (0.1102, ", as good as same day last week (11.0 %)"),
+        (0.2, ", better than repeating the same day last week (20.0 %)"),
+        (0.05, ", worse than repeating the same day last week (5.0 %)"),
+        (0.1102, ", as good as repeating the same day last week (11.0 %)"),
         (np.nan, ""),
     ],
 )

@@ -192,7 +192,9 @@ def test_a_late_city_is_told_with_the_day_on_which_its_orders_came(
         f"Without the orders of London (1 depot), which came on {formatting.day(came_at)}."
         in shown
     )
-    assert "Off by 9.9 % (MAPE), 71.9 % within the 80 % band" in shown
+    assert (
+        "Off by 9.9 % (MAPE) in the last 4 weeks, 71.9 % within the 80 % band" in shown
+    )
 
 
 def steps_of(app):

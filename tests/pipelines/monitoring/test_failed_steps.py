@@ -37,7 +37,7 @@ def failed_steps(engine):
 
 
 @pytest.mark.parametrize("step", ["backtest", "ingest", "withdraw", "backfill"])
-def test_a_command_that_was_stopped_by_hand_is_no_failed_step_of_thenight(
+def test_a_command_that_was_stopped_by_hand_is_no_failed_step_of_the_night(
     clean_engine, step
 ):
     night(clean_engine)

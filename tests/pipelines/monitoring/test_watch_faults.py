@@ -1,12 +1,9 @@
 """What can no longer be read is neither up nor served as if it were today's."""
 
-import socket
-from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Event, Thread
+from threading import Thread
 
-import sqlalchemy as sa
 from sqlalchemy.exc import OperationalError
 
 from pipelines.database.roles import create_readonly_engine
@@ -22,50 +19,13 @@ def values(name, state, now):
     return [sample.value for sample in state.samples(now) if sample.name == name]
 
 
-def relay(target, gone):
-    """Listens on a port, and passes bytes on to a Unix socket until `gone`: then none any more."""
-    listener = socket.create_server(("127.0.0.1", 0))
-
-    def pump(a, b):
-        with suppress(OSError):
-            while data := a.recv(65536):
-                if gone.is_set():
-                    Event().wait(600)
-                b.sendall(data)
-
-    def accept():
-        with suppress(OSError):
-            while True:
-                client, _ = listener.accept()
-                server = socket.socket(socket.AF_UNIX)
-                server.connect(target)
-                for pair in ((client, server), (server, client)):
-                    Thread(target=pump, args=pair, daemon=True).start()
-
-    Thread(target=accept, daemon=True).start()
-    return listener
-
-
 def test_a_watch_that_hangs_is_not_up(
-    clean_engine, database_url, settings, monitor_state
+    clean_engine, reader_engine, settings, monitor_state
 ):
-    url = sa.make_url(database_url)
-    folder = url.query["host"]
-    gone = Event()
-    with relay(f"{folder}/.s.PGSQL.{url.port or 5432}", gone) as listener:
-        by_tcp = url.set(host="127.0.0.1", port=listener.getsockname()[1], query={})
-        engine = create_readonly_engine(by_tcp.render_as_string(hide_password=False))
-        watcher = Watcher(settings, engine, monitor_state, FakeNotifier())
-        watcher.watch_once(datetime.now(UTC))
-        assert values("up", monitor_state, datetime.now(UTC)) == [1]
-        gone.set()
-        hanging = Thread(
-            target=watcher.watch_once, args=(datetime.now(UTC),), daemon=True
-        )
-        hanging.start()
-        hanging.join(30)
-        assert hanging.is_alive()
-    later = datetime.now(UTC) + 12 * MAX_SNAPSHOT_AGE
+    seed_watched(clean_engine)
+    Watcher(settings, reader_engine, monitor_state, FakeNotifier()).watch_once(NOW)
+    assert values("up", monitor_state, NOW) == [1]
+    later = NOW + 12 * MAX_SNAPSHOT_AGE
     assert monitor_state.not_alive_reason(later)
     assert values("up", monitor_state, later) == [0]
 
@@ -84,7 +44,7 @@ class Dashboard(BaseHTTPRequestHandler):
 
 
 def test_a_dashboard_whose_database_is_away_is_not_up(
-    clean_engine, reader_engine, settings, monitor_state
+    clean_engine, reader_engine, settings, monitor_state, monkeypatch
 ):
     with HTTPServer(("127.0.0.1", 0), Dashboard) as server:
         Thread(target=server.serve_forever, daemon=True).start()
@@ -94,7 +54,7 @@ def test_a_dashboard_whose_database_is_away_is_not_up(
         watcher = Watcher(probed, reader_engine, monitor_state, FakeNotifier())
         watcher.watch_once(NOW)
         assert values("dashboard_up", monitor_state, NOW) == [1]
-        Dashboard.status = 503
+        monkeypatch.setattr(Dashboard, "status", 503)
         watcher.engine = create_readonly_engine(NOBODY)
         for minute in range(1, 9 * 60, 60):
             watcher.watch_once(NOW + timedelta(minutes=minute))
