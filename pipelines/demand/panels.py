@@ -165,7 +165,7 @@ def signals_as_known(versions: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     """Adds `corrected_from` and `known_until` to signal versions: the origins that know a version.
 
     A first version is known from its `known_from`; a correction from its load, but not
-    before its `known_from`.
+    before its `known_from`; a version below 1 by no origin.
     """
     loaded, until = _first_origins(versions, zone)
     return versions.assign(

@@ -2,8 +2,10 @@
 
 from datetime import UTC, datetime
 
+import pandas as pd
 import pytest
 
+from pipelines.demand.panels import signals_as_known
 from pipelines.ingest.load import FileOptions, replay
 from pipelines.ingest.load.withdrawal import withdraw
 from tests.pipelines.ingest.ingesting import SETTINGS, load_one, write
@@ -51,3 +53,12 @@ def test_a_replayed_signal_stands_once_the_later_file_is_withdrawn(
         again()
     ((stands, withdrawn, path),) = standing(clean_engine)
     assert (stands, withdrawn, path.rsplit("/", 1)[-1]) == (5, False, "early.csv")
+
+
+def test_no_origin_knows_a_value_that_was_replayed_below_a_later_files():
+    versions = pd.DataFrame(
+        {"version": [0, 1], "known_at": NOW, "superseded_at": [NOW, None]}
+    )
+    below, first = signals_as_known(versions, SETTINGS.zone).to_dict("records")
+    assert below["corrected_from"] == below["known_until"]
+    assert pd.isna(first["corrected_from"])

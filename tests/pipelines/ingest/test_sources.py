@@ -203,3 +203,17 @@ def test_a_file_that_may_not_be_read_asks_for_rights(
         f"{name} cannot be read: this user is not allowed to. Let the user that runs this "
         "program read it."
     )
+
+
+def test_a_file_moved_while_its_folder_is_listed_is_not_refused(tmp_path, monkeypatch):
+    kept, moved = (write(tmp_path / name, "x") for name in ("a.csv", "b.csv"))
+    walk = os.walk
+
+    def listed_then_moved(*args, **kwargs):
+        for each in walk(*args, **kwargs):
+            moved.unlink(missing_ok=True)
+            yield each
+
+    monkeypatch.setattr(files.os, "walk", listed_then_moved)
+    [found] = find_sources([str(tmp_path)])
+    assert (type(found), found.path) == (Source, str(kept))
