@@ -104,7 +104,7 @@ def settings_note(settings: CitySettings, plan: Plan) -> None:
 
 
 def day_of_address(days: pd.DataFrame, *, is_told: bool = True) -> date | None:
-    """The day in the URL, else None; a message, unless a form has its own, says if it is not known."""
+    """The day in the URL; None, with a message unless a form has its own, if it is not one ahead."""
     text = st.query_params.get("day", "")
     known = {f"{day:%Y-%m-%d}": day for day in days["target_on"].dt.date}
     if text and text not in known and is_told:
@@ -125,9 +125,10 @@ def form_of_address(depot: str, settings: CitySettings) -> str:
 
 
 def history(city: str, freshness: Freshness) -> None:
-    """Table of the decisions and changes that planners saved for a city, newest first."""
+    """Decisions and changes that planners saved for a city, or for all if it is '', newest first."""
     table = display_tables.changes(queries.changes(city, freshness), queries.zone())
-    if table.empty:
-        st.caption("None yet.")
-    else:
-        widgets.small_table(table, "Changes")
+    with st.expander("All changes until now"):
+        if table.empty:
+            st.caption("None yet.")
+        else:
+            widgets.small_table(table, "Changes")

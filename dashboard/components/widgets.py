@@ -268,10 +268,10 @@ def missing_entry(sentence: str) -> None:
 
 
 def refusals_unless_ticked(sentence: str, key: str) -> list[str]:
-    """Warns of an entry, if there is a sentence, and asks for a tick; a refusal until it is ticked."""
-    label = "Yes, that is right"
+    """Warns of an entry and asks for a tick; a refusal until it is ticked, [] without a sentence."""
     if not sentence:
         return []
+    label = "Yes, that is right"
     st.warning(formatting.escape_markdown(sentence), icon=":material/warning:")
     # The key contains the entry, so that another entry has an unticked box.
     if st.checkbox(label, key=f"sure {key} {sentence}"):

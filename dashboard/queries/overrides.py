@@ -36,17 +36,17 @@ with names as ({DEPOT_NAMES}), changes as (
     (select 'orders' as what, o.override_id as change_id, o.depot_id, n.name, n.city, o.target_on,
             o.reason as note, o.undoes, o.made_by, o.made_at
      from overrides o join names n using (depot_id)
-     where n.city = :city and coalesce(cast(:planner as text), o.made_by) = o.made_by
+     where :city in ('', n.city) and coalesce(cast(:planner as text), o.made_by) = o.made_by
      order by o.override_id desc limit cast(:row_limit as integer))
     union all
     (select 'vans', v.decision_id, null, v.city, v.city, v.target_on, v.note, v.undoes, v.made_by,
             v.made_at
-     from van_decisions v where v.city = :city and coalesce(cast(:planner as text), v.made_by) = v.made_by
+     from van_decisions v where :city in ('', v.city) and coalesce(cast(:planner as text), v.made_by) = v.made_by
      order by v.decision_id desc limit cast(:row_limit as integer))
     union all
     (select 'settings', s.settings_id, null, s.city, s.city, null, '', s.undoes, s.made_by,
             s.made_at
-     from city_settings s where s.city = :city and coalesce(cast(:planner as text), s.made_by) = s.made_by
+     from city_settings s where :city in ('', s.city) and coalesce(cast(:planner as text), s.made_by) = s.made_by
      order by s.settings_id desc limit cast(:row_limit as integer))
 )
 """
@@ -69,7 +69,7 @@ order by c.made_at desc, c.change_id desc limit :row_limit
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def changes(city: str, freshness: Freshness) -> pd.DataFrame:
-    """The newest 50 changes of a city, newest first.
+    """The newest 50 changes of a city, or of all if `city` is '', newest first.
 
     Returns:
       what ('orders', 'vans' or 'settings'), change_id, depot_id (orders only), name (of the depot

@@ -101,7 +101,7 @@ with by_day:
     widgets.chart(
         forecast_charts.accuracy_by_day,
         scores[scores["grain"] == "day"],
-        "Off by: dots are single days of the forecast, lines the mean of up to seven days.",
+        "Off by: dots are single days of the forecast, lines the mean of seven days, from the fourth on.",
     )
     st.header("Single days furthest off")
     first = misses.head(one_day.MAX_WORST_DAYS)

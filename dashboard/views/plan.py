@@ -55,6 +55,7 @@ if not city:
     st.html(plan_grids.cities(days, settings, day, names))
     days_ahead.show_day_names(names, days)
     plan_parts.changed_days(plan)
+    plan_parts.history(city, freshness)
     st.stop()
 
 page_head.rename(city)
@@ -110,7 +111,6 @@ with newest:
     if not (form and getattr(saved_change.of_session(), form).sentence):
         saved_change.newest_change(city)
 with st.container(key="plan-history"):
-    with st.expander("All changes until now"):
-        plan_parts.history(city, freshness)
+    plan_parts.history(city, freshness)
     with st.expander("How this is calculated"):
         st.markdown(plan_summaries.rules(plan, settings[city]))

@@ -139,6 +139,8 @@ def test_an_undo_has_no_reason_of_an_earlier_change_that_was_undone(tomorrow):
     changes = queries.changes("London", queries.freshness())
     shown = display_tables.changes(changes, queries.zone())
     assert shown["Note"].tolist() == ["Fair", "", "Fair", "", "Roadworks"]
+    everywhere = queries.changes("", queries.freshness())
+    assert everywhere["change_id"].tolist()[:5] == changes["change_id"].tolist()
 
 
 def test_no_depot_has_more_than_a_hundred_thousand_orders_a_day(seeded, tomorrow):

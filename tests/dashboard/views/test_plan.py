@@ -766,6 +766,10 @@ def test_ones_own_newest_change_is_undone_from_the_history(seeded, tomorrow, ope
     app = rerun(app)
     day = formatting.day(tomorrow)
     assert f"Greenwich, {day}: 1,340 orders." in page_text(app).replace("\\", "")
+    [changes] = [
+        each for each in open_page("plan").get("html") if "Changes" in each.proto.body
+    ]
+    assert "Anna" in changes.proto.body, "also below the plan of all cities"
     assert "Undo" not in labels(rerun(app, "Rotterdam"))
     app = press(rerun(app), "Undo")
     assert "Undone: Greenwich, " in told(app.success)
