@@ -28,7 +28,7 @@ OPTIONS = {
 }
 CLOSED = "closed"
 TOTALS = ("All depots", "All cities")
-"""Names of rows of totals, which are first or last, and bold."""
+"""Names of rows of totals, which are last and bold."""
 FORMATS = {
     "head": {"bold": True, "bottom": 1, "text_wrap": True, "bg_color": "#e3f0f4", "num_format": "ddd d mmm"},
     "total": {"bold": True, "num_format": "#,##0"},
@@ -81,7 +81,7 @@ SHIFT_COLUMNS = {
 
 def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
     """The sheets of a plan of one city or of all; times are in `zone`."""
-    days = pd.concat([_all_cities(plan.cities), plan.cities], ignore_index=True)
+    days = pd.concat([plan.cities, _all_cities(plan.cities)], ignore_index=True)
     made_at = pd.to_datetime(days["made_at"], utc=True).dt.tz_convert(zone)
     made_at = made_at.dt.tz_localize(None).dt.floor("min")
     decided = [
@@ -254,8 +254,8 @@ def _write(sheet: Worksheet, table: pd.DataFrame, formats: Formats) -> None:
 
 
 def _mark_totals(sheet: Worksheet, table: pd.DataFrame, bold: Format) -> None:
-    """Makes totals bold, and adds filters to the headings, for all rows but totals at the end."""
+    """Makes the totals at the end bold, and adds filters to the headings, for all other rows."""
     is_total = table.iloc[:, :2].isin(TOTALS).any(axis=1)
     for row in is_total.to_numpy().nonzero()[0]:
         sheet.set_row(1 + int(row), None, bold)
-    sheet.autofilter(0, 0, (~is_total)[::-1].cummax().sum(), len(table.columns) - 1)
+    sheet.autofilter(0, 0, int((~is_total).sum()), len(table.columns) - 1)

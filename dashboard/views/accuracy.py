@@ -87,7 +87,7 @@ with by_week:
     st.header("By week")
     widgets.small_table(weeks, "By week", hidden_on_phones=LESS)
     coverage = summaries.coverage_sentence(held)
-    st.caption(f"Every forecast of a day counts. Bias: + is too high. {coverage}")
+    st.caption(f"All forecasts of a day count. Bias: + is too high. {coverage}")
     if not scope.depot:
         st.header("Depots furthest off")
         worst = depots[: one_day.MAX_WORST]
@@ -101,7 +101,7 @@ with by_day:
     widgets.chart(
         forecast_charts.accuracy_by_day,
         scores[scores["grain"] == "day"],
-        "Off by: dots are single days of the forecast, lines the mean of seven days, from the fourth on.",
+        "Off by: dots are single days, over all forecasts of the day; lines the mean of seven days, from the fourth on.",
     )
     st.header("Single days furthest off")
     first = misses.head(one_day.MAX_WORST_DAYS)
