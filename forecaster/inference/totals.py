@@ -158,9 +158,9 @@ class TotalErrors:
             is_known_doh = np.isfinite(errors.error_doh)
             median_doh = np.maximum(np.expm1(errors.baseline_doh), 0.0)
             actual_doh = np.expm1(errors.baseline_doh + errors.error_doh)
-            spread_doh = np.broadcast_to(errors.spread_do[..., None], median_doh.shape)
+            spread_do1 = errors.spread_do[..., None]
             parts = (
-                *DepotsAhead.of(median_doh, spread_doh, errors.effect_sd_doh),
+                *DepotsAhead.of(median_doh, spread_do1, errors.effect_sd_doh),
                 actual_doh,
                 np.ones_like(median_doh),
             )

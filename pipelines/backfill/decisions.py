@@ -151,8 +151,8 @@ class _Decider:
     """The request and the stored state that determine the decisions.
 
     Demand covers `first_day_on` to `last_day_on`. The newest forecast is from `newest_origin_on`
-    (`date.min` if there is none), and pages show the one from `shown_origin_on`. The backfill is
-    for `n_depots`; `started_on` is the first origin that has any of them, None for the whole
+    (`date.min` if there is none), and pages show the one from `shown_origin_on`. The depots of
+    the backfill begin on `started_days`, sorted; `started_on` is the first, None for the whole
     fleet. `models` are newest first; `stored` is by origin and version.
     `is_foreign` returns whether the artefact file with a name needs another release.
     """

@@ -107,6 +107,11 @@ def channels_of(settings: Settings) -> list[Channel]:
     return channels
 
 
+def is_due(last_at: datetime | None, interval: timedelta, now: datetime) -> bool:
+    """Whether an interval has passed; also if the clock was ahead at the last time."""
+    return last_at is None or not timedelta(0) <= now - last_at < interval
+
+
 @dataclass
 class Notifier:
     """Sends each notification once, and counts those that a channel did not accept.
@@ -119,15 +124,11 @@ class Notifier:
     failed: int = 0
     _sent: set[tuple[object, ...]] = field(default_factory=set)
     _last_was_failure: bool = False
-    _retry_at: datetime | None = None
+    _refused_at: datetime | None = None
 
     def check(self, engine: sa.Engine, now: datetime) -> None:
         """Sends what is due according to the ledger of runs, read with a read-only engine."""
-        # A clock that was ahead, and is set back, does not put the next attempt off.
-        if not self.channels or (
-            self._retry_at is not None
-            and self._retry_at - RETRY_AFTER <= now < self._retry_at
-        ):
+        if not self.channels or not is_due(self._refused_at, RETRY_AFTER, now):
             return
         with engine.connect() as connection:
             done = newest_night(connection, "done")
@@ -138,12 +139,12 @@ class Notifier:
             if notification is None or notification.key in self._sent:
                 continue
             if not self._send(notification):
-                self._retry_at = now + RETRY_AFTER
+                self._refused_at = now
                 return
             self._sent.add(notification.key)
             if notification is about_nights:
                 self._last_was_failure = notification.is_failure
-        self._retry_at = None
+        self._refused_at = None
 
     def _send(self, notification: Notification) -> bool:
         """Sends to all channels once; returns whether any accepted it."""

@@ -18,7 +18,7 @@ from pipelines.database.engine import (
     snapshot,
 )
 from pipelines.monitoring import metrics
-from pipelines.monitoring.notifications import Notifier
+from pipelines.monitoring.notifications import Notifier, is_due
 from pipelines.monitoring.server import MonitorState, Probe, Snapshot
 from pipelines.runs.error_messages import describe_error
 from pipelines.settings import Settings
@@ -72,7 +72,7 @@ class Watcher:
             self.state.snapshot = new
             self._probe(now)
             return
-        if _is_due(self._slow_at, SLOW_EVERY, now):
+        if is_due(self._slow_at, SLOW_EVERY, now):
             self._slow_at = now
             if slow := self._read_slow(now):
                 self._slow, self._slow_read_at = slow, now
@@ -90,7 +90,7 @@ class Watcher:
         """Probes the dashboard if due, without a database too: each minute counts."""
         last_probe, url = self.state.probe, self.settings.watch_dashboard
         if url and (
-            last_probe is None or _is_due(last_probe.probed_at, PROBE_EVERY, now)
+            last_probe is None or is_due(last_probe.probed_at, PROBE_EVERY, now)
         ):
             self.state.probe = Probe(now, probe_dashboard(url))
 
@@ -106,11 +106,6 @@ class Watcher:
         except SQLAlchemyError as error:
             log.warning("slow_snapshot_failed", reason=describe_error(error))
             return ()
-
-
-def _is_due(last_at: datetime | None, interval: timedelta, now: datetime) -> bool:
-    """Whether an interval has passed; also if the clock was ahead at the last time."""
-    return last_at is None or not timedelta(0) <= now - last_at < interval
 
 
 def take_snapshot(engine: sa.Engine, settings: Settings, now: datetime) -> Snapshot:

@@ -149,3 +149,13 @@ def test_the_fleet_comes_first_and_then_each_city():
         "Aden": [0.5, 2.0, 3.5],
         "Bonn": [1.25, 5.0, 8.75],
     }
+
+
+@pytest.mark.parametrize(("median", "sd"), [(0.5, 0.45), (20.0, 0.3)])
+def test_a_depot_adds_to_a_total_between_its_median_and_its_mean(rng, median, sd):
+    """Halfway, as factors of 1 + orders: the mean is that of drawn days."""
+    mean = (np.exp(rng.normal(np.log1p(median), sd, 200_000)) - 1).mean()
+    one_day = (np.array([each]) for each in (median, sd, 0.0))
+    [center] = DepotsAhead.of(*one_day).center
+    assert center + 1 == pytest.approx(np.sqrt((1 + median) * (1 + mean)), rel=0.002)
+    assert median < center < mean
