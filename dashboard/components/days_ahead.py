@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import queries
-from dashboard.planning import city_settings, van_plan
+from dashboard.planning import city_settings
 from dashboard.queries.depot import HISTORY_DAYS
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_brief, html_grids
@@ -31,11 +31,10 @@ def cities(freshness: Freshness) -> list[str]:
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def brief_html(
-    freshness: Freshness, today: date, due_on: date, running: pd.DataFrame
+    freshness: Freshness, today: date, due_on: date, days: pd.DataFrame
 ) -> str:
-    """The morning brief as HTML; `running` is `running_day.headings`; orders up to `due_on` are due."""
+    """The morning brief as HTML; `days` is `Plan.cities`; orders up to `due_on` are due."""
     assert freshness.last_on is not None, "requires known demand"
-    days = plan_summaries.with_pace(van_plan.fleet_plan(freshness).cities, running)
     decisions = brief.decisions(
         days,
         queries.fleet_week(freshness),

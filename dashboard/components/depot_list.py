@@ -8,7 +8,6 @@ import streamlit as st
 from dashboard import queries
 from dashboard.components import days_ahead, first_forecast, page_head, widgets
 from dashboard.components.plan_parts import next_decision
-from dashboard.components.running_day import with_pace
 from dashboard.planning import van_plan
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_grids, html_tables, workbook
@@ -49,13 +48,12 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         late = formatting.listed(sorted(depots.loc[is_late, "name"]))
         on_top = ", listed first" * (order == URGENT)
         missing = f"Missing data{on_top}: {late}." if late else ""
-        days = with_pace(plan.cities, freshness)
-        short = plan_summaries.short_depots(plan.depots, days)
+        short = plan_summaries.short_depots(plan)
         with answer:
             widgets.answer(f"{short} {missing}".strip())
-            next_decision(days, None, is_primary=False)
+            next_decision(plan.cities, None, is_primary=False)
         names = days_ahead.day_names(city, freshness)
-        last_week = days_ahead.last_week_note(names, days["target_on"].min())
+        last_week = days_ahead.last_week_note(names, plan.cities["target_on"].min())
         depots = _in_order(depots, numbers, order)
         numbers = numbers[numbers.index.isin(depots["depot_id"])]
         is_of_vans = numbers.columns.str.startswith((html_grids.SHORT, html_grids.LATE))

@@ -43,7 +43,7 @@ def depots_in_grid(plan: Plan, depot: str) -> Plan:
 def next_decision(
     days: pd.DataFrame, day: date | None, city: str = "", *, is_primary: bool = True
 ) -> None:
-    """Links to the form for the most urgent undecided day of `running_day.with_pace`, if any.
+    """Links to the form for the most urgent undecided day of `Plan.cities`, if any.
 
     Those of `city` come first, then those on `day`.
     """
@@ -63,7 +63,7 @@ def next_decision(
 
 
 def short_at_pace(days: pd.DataFrame) -> None:
-    """Links to the undecided cities whose shortage is another at today's pace (`with_pace`)."""
+    """Links to the undecided cities whose shortage is another at today's pace."""
     short = days[days["is_due"] & days["at_pace"].ne(days["needed"])]
     columns = short[["city", "target_on", "short_at_pace"]].itertuples(index=False)
     links = [f"{html_tables.city_name(city, day)} {n:,}" for city, day, n in columns]

@@ -12,7 +12,7 @@ from dashboard import queries
 from dashboard.planning import van_plan
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_tables
-from dashboard.text import formatting, plan_summaries
+from dashboard.text import formatting
 from forecaster.hours import today
 from pipelines.planning.van_plan import ALL_CITIES
 from pipelines.planning.vans import vans_for
@@ -20,47 +20,25 @@ from pipelines.planning.words import clock as clock_time
 
 MAX_DEPOTS = 3
 DONE = 0.9  # usual share of a day's orders after which another van is too late
-CLOCK_MINUTES = 10
-"""Minutes between estimates of the running day; loading data also triggers a new estimate."""
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def today_so_far(now: datetime, freshness: Freshness) -> str:
-    """`today_html` at a time from `clock`, for page Days ahead."""
+    """`today_html` at a time from `queries.clock`, for page Days ahead."""
     running = queries.running_depots(now, freshness)
     return today_html(running, van_plan.fleet_plan(freshness).depots)
 
 
-def clock() -> datetime:
-    """The end of the current ten-minute interval, as a cache key: no order so far is later."""
-    now = datetime.now(queries.zone())
-    begun = now.minute // CLOCK_MINUTES + 1
-    return now.replace(minute=begun * CLOCK_MINUTES - 1, second=59, microsecond=0)
-
-
-# Cached because a form reruns at every change of a field.
-@st.cache_data(max_entries=4, show_spinner=False)
-def headings(now: datetime, freshness: Freshness) -> pd.DataFrame:
-    """`today.running_cities` at a time from `clock`, with `change`: estimate minus forecast."""
-    cities = today.running_cities(queries.running_depots(now, freshness))
-    return cities.assign(change=cities["estimate"] - cities["forecast"])
-
-
-def with_pace(plan_days: pd.DataFrame, freshness: Freshness) -> pd.DataFrame:
-    """`plan_summaries.with_pace` with the running day's current estimate."""
-    return plan_summaries.with_pace(plan_days, headings(clock(), freshness))
-
-
 def on_the_way(
-    paced: pd.DataFrame, now: datetime, freshness: Freshness
+    days: pd.DataFrame, now: datetime, freshness: Freshness
 ) -> dict[date, str]:
-    """By day, a sentence on the orders and vans estimated for a city's running day (`with_pace`)."""
-    days = paced.set_index(["city", "target_on"]).to_dict("index")
+    """By day, a sentence on the estimated orders and vans of a running city of `Plan.cities`."""
+    planned = days.set_index(["city", "target_on"]).to_dict("index")
     sentences = {}
-    for row in headings(now, freshness).to_dict("records"):
-        if (key := (row["city"], row["target_on"])) not in days:
+    for row in queries.running_cities(now, freshness).to_dict("records"):
+        if (key := (row["city"], row["target_on"])) not in planned:
             continue
-        day = days[key]
+        day = planned[key]
         number = {each: formatting.orders(row[each]) for each in today.CITY_COLUMNS[5:]}
         takes = f" At today's pace about {day['at_pace']:,} are needed, not {day['needed']:,}"
         plan = "The vans are still planned for" if row["is_whole"] else "Planned there:"
@@ -78,7 +56,7 @@ def depot_so_far(
 ) -> str:
     """'Today so far: 301 orders by 10:20 local, 205 expected; about 720 by the end of the day (…).'.
 
-    At a time from `clock`; '' without data. Also names vans missing in `planned`, the `Plan.depots`.
+    At a time from `queries.clock`; '' without data. Also names vans missing in `planned`, the `Plan.depots`.
     """
     so_far = _running("depot_id", depot, now, freshness)
     told = [f"Today so far: {_so_far(row)}." for row in so_far.to_dict("records")]
@@ -88,14 +66,14 @@ def depot_so_far(
 def depots_without_vans(
     city: str, planned: pd.DataFrame, now: datetime, freshness: Freshness
 ) -> list[str]:
-    """'Greenwich needs about 5 vans, 3 planned.' for each depot short of vans, at a time from `clock`."""
+    """'Greenwich needs about 5 vans, 3 planned.' for each depot short of vans, at a time from `queries.clock`."""
     return _lacking_vans(_running("city", city, now, freshness), planned)
 
 
 def _running(
     column: str, place: str, now: datetime, freshness: Freshness
 ) -> pd.DataFrame:
-    """`today.running_depots` of a depot or a city, at a time from `clock`; empty without data."""
+    """`today.running_depots` of a depot or a city, at a time from `queries.clock`; empty without data."""
     running = queries.running_depots(now, freshness)
     own = running if running.empty else running[running[column] == place]
     return own if own.empty else today.running_depots(own)

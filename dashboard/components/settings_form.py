@@ -6,7 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from dashboard.components import running_day, saved_change, widgets
+from dashboard.components import saved_change, widgets
 from dashboard.components.planner_name import planner_name
 from dashboard.planning import city_settings, entered_changes, van_plan
 from dashboard.planning.overrides import name_problem
@@ -101,7 +101,6 @@ def _number(label: str, value: float | None, key: str) -> float:
 def _preview(entered: CitySettings, plan: Plan, freshness: Freshness) -> None:
     """Shows the headline that the city's plan would have with the entered settings."""
     after = van_plan.plan_of(plan.depots, freshness, {entered.city: entered})
-    after = replace(after, cities=running_day.with_pace(after.cities, freshness))
     sentences = formatting.escape_markdown(plan_summaries.overview(after))
     st.caption(f"**Preview:** {sentences}")
 

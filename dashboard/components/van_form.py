@@ -33,7 +33,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     """The form for the vans of a city on a day, with a preview; saves for everybody.
 
     Args:
-      plan: Plan of one city whose vans are known; its `cities` are from `running_day.with_pace`.
+      plan: Plan of one city whose vans are known.
       freshness: Freshness of that plan.
       day: The day preselected; None for the first day to decide on.
     """
@@ -54,7 +54,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     here = f"{form} {chosen}"
     seen = state.seen.setdefault(here, current.decision_id)
     st.markdown(formatting.escape_markdown(plan_summaries.shortage_sentence(row)))
-    today = running_day.on_the_way(plan.cities, running_day.clock(), freshness)
+    today = running_day.on_the_way(plan.cities, queries.clock(), freshness)
     if chosen in today:
         st.markdown(f"**Today:** {today[chosen]}")
     if row["made_by"]:
@@ -81,8 +81,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
             write = partial(van_decisions.save, decision, planner)
             state.save(write, sentence, wrong)
         elif state.tell(name, chosen, entered != current):
-            fleet = van_plan.fleet_plan(freshness).cities
-            every = running_day.with_pace(fleet, freshness)
+            every = van_plan.fleet_plan(freshness).cities
             if row["kind"]:
                 plan_parts.next_decision(every, None, name)
             return
@@ -169,7 +168,6 @@ def _preview(
     own = city_settings.by_city(freshness)[entered.city]
     changed = replace(own, decisions={**own.decisions, entered.target_on: entered})
     after = van_plan.plan_of(plan.depots, freshness, {entered.city: changed}).cities
-    after = running_day.with_pace(after, freshness)
     [day] = after[after["target_on"].dt.date == entered.target_on].to_dict("records")
     sentence = plan_summaries.shortage_sentence(day)
     if entered.kind in DECIDED:

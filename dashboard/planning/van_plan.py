@@ -12,28 +12,50 @@ from dashboard.planning import city_settings
 from dashboard.queries.freshness import Freshness
 from forecaster.errors import ArtefactError
 from forecaster.inference.paths import PathTable
-from pipelines.planning.van_plan import QUANTILES, Plan, Settings, make_plan
+from pipelines.planning.van_plan import QUANTILES, Changes, Plan, Settings, make_plan
 
 POOL = "hired or city's own"
 """Lender's name for vans of no depot: hired ones, or a city's vans beyond its depots' own."""
 
 
-@st.cache_data(max_entries=4, show_spinner=False)
 def fleet_plan(freshness: Freshness) -> Plan:
     """The plan of the whole fleet with its saved settings; requires a forecast."""
-    return plan_of(queries.fleet_week(freshness), freshness)
+    return _fleet_plan(freshness, changes_of_today(freshness))
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _fleet_plan(freshness: Freshness, changes: Changes) -> Plan:
+    return _plan(queries.fleet_week(freshness), freshness, changes)
+
+
+def changes_of_today(freshness: Freshness) -> dict[tuple[str, pd.Timestamp], float]:
+    """Of each running city: its estimated orders minus the planned ones."""
+    running = queries.running_cities(queries.clock(), freshness)
+    change = running["estimate"] - running["forecast"]
+    keys = zip(running["city"], running["target_on"], strict=True)
+    return dict(zip(keys, change, strict=True))
 
 
 def plan_of(
     week: pd.DataFrame, freshness: Freshness, changed: Settings | None = None
 ) -> Plan:
     """The plan of some rows of `queries.fleet_week`, with some settings changed."""
+    return _plan(week, freshness, changes_of_today(freshness), changed)
+
+
+def _plan(
+    week: pd.DataFrame,
+    freshness: Freshness,
+    changes: Changes,
+    changed: Settings | None = None,
+) -> Plan:
     return make_plan(
         week,
         {**city_settings.by_city(freshness), **(changed or {})},
         queries.city_bands(freshness),
         errors_to_replay(freshness),
         queries.city_shares(freshness),
+        changes,
     )
 
 
@@ -45,7 +67,6 @@ def errors_to_replay(freshness: Freshness) -> PathTable | None:
         return None
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
 def city_plan(city: str, freshness: Freshness) -> Plan:
     """The plan of one city, as `fleet_plan` has it."""
     return fleet_plan(freshness).of_city(city)

@@ -20,12 +20,14 @@ from dashboard.queries.depot import (
 from dashboard.queries.fleet import (
     city_bands,
     city_shares,
+    clock,
     daily_totals,
     fleet_events,
     fleet_week,
     last_day,
     load_model,
     models,
+    running_cities,
     running_depots,
 )
 from dashboard.queries.freshness import due_on, freshness, zone

@@ -8,7 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from dashboard.queries.database import read, read_table, settings
-from dashboard.queries.freshness import Freshness
+from dashboard.queries.freshness import Freshness, zone
+from forecaster.hours import today
 from forecaster.inference import artefact
 from forecaster.inference.artefact import Artefact
 from pipelines.planning import days_ahead
@@ -19,6 +20,8 @@ from pipelines.schema.planned_orders import PLANNED_PARTS
 from pipelines.schema.running_day import RUNNING_DAY
 
 MAX_MODELS = 100
+CLOCK_MINUTES = 10
+"""Minutes between estimates of the running day; loading data also triggers a new estimate."""
 
 
 # From its first count on, a depot counts as missing on each open day without a count.
@@ -112,6 +115,13 @@ def last_day(freshness: Freshness) -> pd.DataFrame:
     return read_table(days_ahead.last_day, freshness.shown)
 
 
+def clock() -> datetime:
+    """The end of the current ten-minute interval, as a cache key: no order so far is later."""
+    now = datetime.now(zone())
+    begun = now.minute // CLOCK_MINUTES + 1
+    return now.replace(minute=begun * CLOCK_MINUTES - 1, second=59, microsecond=0)
+
+
 @st.cache_data(max_entries=4, show_spinner=False)
 def running_depots(now: datetime, freshness: Freshness) -> pd.DataFrame:
     """Depots with orders of the running day, as `today.running_depots` takes them."""
@@ -120,6 +130,13 @@ def running_depots(now: datetime, freshness: Freshness) -> pd.DataFrame:
     shown = {"origin": freshness.origin, "model": freshness.model}
     numbers = ["part", "model_part", "point", "p10", "p50", "p90"]
     return read(RUNNING_DAY, numbers=numbers, days=["target_on"], now=now, **shown)
+
+
+# Cached because a form reruns at every change of a field.
+@st.cache_data(max_entries=4, show_spinner=False)
+def running_cities(now: datetime, freshness: Freshness) -> pd.DataFrame:
+    """`today.running_cities` at a time from `clock`."""
+    return today.running_cities(running_depots(now, freshness))
 
 
 # Evaluation models are left out: their scores are stored with the model that they evaluate.

@@ -64,7 +64,7 @@ def decisions(
     """Everything to look at; decided shortages come last, except those that wait for help.
 
     Args:
-      plan_days: `Plan.cities` with `plan_summaries.with_pace`.
+      plan_days: `Plan.cities`.
       week: `queries.fleet_week`.
       events: `queries.fleet_events`.
       today: Today in the fleet's zone.

@@ -1,6 +1,5 @@
 """Key figures and sentences of a plan; no I/O."""
 
-import math
 from collections.abc import Hashable, Mapping, Sequence
 from datetime import date
 from typing import Any
@@ -120,13 +119,13 @@ def rules(plan: Plan, settings: CitySettings) -> str:
 
 
 def first_to_look_at(days: pd.DataFrame) -> date:
-    """The most urgent day of `running_day.with_pace`: short, then undecided, then earliest."""
+    """The most urgent day of `Plan.cities`: short, then undecided, then earliest."""
     in_order = days.sort_values(["is_enough", "is_decided", "target_on"])
     return pd.Timestamp(in_order["target_on"].iloc[0]).date()
 
 
 def short_days(days: pd.DataFrame) -> str:
-    """'Fri short of vans, Sat decided', from `with_pace`; '' if no day is short.
+    """'Fri short of vans, Sat decided', from `Plan.cities`; '' if no day is short.
 
     A day is decided once every short city has decided; asking for help does not count. It is
     covered by the plan if hired vans leave it short only at today's pace. More than four days, or
@@ -155,14 +154,14 @@ def short_days(days: pd.DataFrame) -> str:
     return ", ".join(f"{named(own)} {state}" for state, own in told.items() if own)
 
 
-def short_depots(depots: pd.DataFrame, cities: pd.DataFrame) -> str:
+def short_depots(plan: Plan) -> str:
     """'Fri 27 Nov: 3 of 24 depots short, 9 vans in all. Most late orders in 7 days: Hoogvliet, about 90.'.
 
-    Describes the first short day; counts `Plan.depots` of the cities whose vans are known. No
-    depot counts as short if its city has enough vans according to `with_pace`.
+    Describes the first short day; counts the depots of the cities whose vans are known. No depot
+    counts as short if its city has enough vans at today's pace.
     """
-    days = cities.dropna(subset=["vans"])[["city", "target_on", "is_enough"]]
-    known = depots.merge(days, on=["city", "target_on"])
+    days = plan.cities.dropna(subset=["vans"])[["city", "target_on", "is_enough"]]
+    known = plan.depots.merge(days, on=["city", "target_on"])
     known = known.assign(short=known["short"].mask(known["is_enough"], 0))
     short = known[known["short"] > 0]
     if short.empty:
@@ -183,12 +182,12 @@ def short_depots(depots: pd.DataFrame, cities: pd.DataFrame) -> str:
 
 
 def waits_for_help(days: pd.DataFrame) -> pd.Series:
-    """Whether each day of `with_pace` is short of vans and its decision is to ask for help."""
+    """Whether each day of `Plan.cities` is short of vans and its decision is to ask for help."""
     return days["kind"].eq(ASK) & ~days["is_enough"]
 
 
 def shortage_in_words(day: Mapping[Hashable, Any]) -> str:
-    """'9 short', 'covered' or 'covered by the plan, 2 short at today's pace', from `with_pace`."""
+    """'9 short', 'covered' or 'covered by the plan, 2 short at today's pace', from `Plan.cities`."""
     if day["short"] or day["is_enough"]:
         return f"{day['short']:,} short" if day["short"] else "covered"
     return f"covered by the plan, {day['short_at_pace']:,} short at today's pace"
@@ -224,23 +223,6 @@ def moved_vans(depot: str, moves: Sequence[Transfer]) -> str:
         else f"−{each.vans}\N{NO-BREAK SPACE}{each.to_depot}"
         for each in moves if depot in (each.from_depot, each.to_depot)
     )  # fmt: skip
-
-
-def with_pace(days: pd.DataFrame, running: pd.DataFrame) -> pd.DataFrame:
-    """Adds at_pace to `Plan.cities`: the vans needed at the pace of `running_day.headings`.
-
-    Also short_at_pace (vans that lack then; 0 if they are unknown), is_enough (none does) and is_due
-    (neither enough nor decided).
-    """
-    more = running.set_index(["city", "target_on"])["change"].to_dict()
-    keys = zip(days["city"], days["target_on"], strict=True)
-    change = pd.Series([more.get(key, 0.0) for key in keys], days.index)
-    pace = 1 + change / days["point"].where(days["point"] > 0)
-    # Rounded first, so that a tiny excess does not add a van.
-    needed = (days["needed"] * pace.fillna(1.0).round(2)).round(6).map(math.ceil)
-    short = (needed - days["vans"]).clip(lower=0).fillna(0).astype(int)
-    days = days.assign(at_pace=needed, short_at_pace=short, is_enough=short.eq(0))
-    return days.assign(is_due=~(days["is_enough"] | days["is_decided"]))
 
 
 def late_in_words(orders: float) -> str:

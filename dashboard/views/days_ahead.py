@@ -13,6 +13,7 @@ from dashboard.components import (
     running_day,
     widgets,
 )
+from dashboard.planning import van_plan
 from dashboard.tables import workbook
 from dashboard.text import formatting, summaries
 
@@ -31,11 +32,10 @@ now = datetime.now(queries.zone())
 due_on = queries.due_on(now, freshness)
 brief, today = st.columns([3, 2], gap="large")
 with brief:
-    clock = running_day.clock()
-    running = running_day.headings(clock, freshness)
-    st.html(days_ahead.brief_html(freshness, now.date(), due_on, running))
+    days = van_plan.fleet_plan(freshness).cities
+    st.html(days_ahead.brief_html(freshness, now.date(), due_on, days))
 with today:
-    if so_far := running_day.today_so_far(clock, freshness):
+    if so_far := running_day.today_so_far(queries.clock(), freshness):
         st.html(so_far)
 with st.container(horizontal=True, gap="medium"):
     city = widgets.choose_city(cities)

@@ -82,7 +82,7 @@ with week:
         )
     else:
         with answer:
-            clock = running_day.clock()
+            clock = queries.clock()
             so_far = running_day.depot_so_far(depot, of_city, clock, freshness)
             widgets.answer(summaries.depot_sentence(ahead))
             if so_far:

@@ -1,7 +1,5 @@
 """The page "Plan": vans and drivers of every city and depot, and planners' changes."""
 
-from dataclasses import replace
-
 import streamlit as st
 
 from dashboard import queries
@@ -41,8 +39,7 @@ page_head.save_as_excel(
 )
 period = formatting.day_range(*plan.cities["target_on"].agg(["min", "max"]))
 page_head.print_heading(f"{city or widgets.ALL_CITIES}, {period}")
-days = running_day.with_pace(plan.cities, freshness)
-plan = replace(plan, cities=days)
+days = plan.cities
 names = days_ahead.day_names(city, freshness)
 if not city:
     widgets.answer(plan_summaries.overview(plan))
@@ -67,7 +64,7 @@ day = plan_parts.day_of_address(plan.depots, is_told=form in ("", "settings"))
 panel = st.container()
 widgets.answer(plan_summaries.overview(plan))
 if form != "vans":
-    clock = running_day.clock()
+    clock = queries.clock()
     today = running_day.on_the_way(days, clock, freshness)
     lacking = running_day.depots_without_vans(city, plan.depots, clock, freshness)
     for sentence in today.values():

@@ -8,6 +8,7 @@ fullest shift decides the need, and a day is delivered in full if each of its sh
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,10 @@ Settings = Mapping[str, CitySettings]
 Loads = Mapping[tuple[str, pd.Timestamp], Load]
 Bands = Mapping[tuple[str, pd.Timestamp], tuple[float, float]]
 """The 80 % band of the model's total, by city and day."""
+Changes = Mapping[tuple[str, pd.Timestamp], float]
+"""Orders estimated beyond the planned ones (fewer: below 0), by city and running day."""
+LEAST_CHANGE = 0.005
+"""Share of a city's planned orders below which such a change does not count."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +70,10 @@ class Plan:
         leave behind; 0 if they surely carry all, NaN if vans are not known), drivers
         and drivers_needed (sums over shifts, or over depots where orders have no times); kind (''
         for none), extra, off_road, note, made_by and made_at of its `VanDecision`; is_decided
-        (whether the decision settles the day: a hire does only if the day is no longer short); and
-        for days that are short without hired vans: lacking (vans short without them), for_likely
+        (whether the decision settles the day: a hire does only if the day is no longer short);
+        at_pace (vans needed for a running day's estimated orders, otherwise `needed`), short_at_pace
+        (vans that lack then; 0 if vans are not known), is_enough (none does) and is_due (neither
+        enough nor decided); and for days that are short without hired vans: lacking (vans short without them), for_likely
         (hired vans for a chance of at least LIKELY), full_chance and likely_chance (chances with
         these hired vans), chance_without and undelivered_without (without hired vans).
       shifts: Rows of `shifts.with_vans`; none where orders have no times.
@@ -96,6 +103,7 @@ def make_plan(
     bands: pd.DataFrame,
     replay: PathTable | None = None,
     shares: pd.DataFrame = NO_HOURS,
+    changes: Changes = MappingProxyType({}),
 ) -> Plan:
     """Plans whole cities.
 
@@ -106,6 +114,7 @@ def make_plan(
         correlated.
       replay: Last year's errors, from the artefact that made the forecast; None if not available.
       shares: `days_ahead.city_shares`; no rows where orders have no times.
+      changes: Of running days.
     """
     keys = zip(bands["city"], bands["target_on"], strict=True)
     band_of = dict(zip(keys, zip(bands["p10"], bands["p90"], strict=True), strict=True))
@@ -119,7 +128,11 @@ def make_plan(
     # City by city: the paths of a large fleet would take a gigabyte.
     parts = [
         _plan_city(
-            own, settings[str(city)], _orders_by_path(own, days, band_of, replay), loads
+            own,
+            settings[str(city)],
+            _orders_by_path(own, days, band_of, replay),
+            loads,
+            changes,
         )
         for city, own in week.groupby("city", sort=False)
     ]
@@ -139,10 +152,17 @@ def make_plan(
     cities["is_decided"] = (cities["kind"] != "") & ~hires_too_few
     return Plan(
         pd.concat([depots for depots, _, _ in parts]),
-        cities,
+        with_shortage_at_pace(cities),
         _every_day({days["city"].iloc[0]: carried_s for _, days, carried_s in parts}),
         by_shift,
     )
+
+
+def with_shortage_at_pace(days: pd.DataFrame) -> pd.DataFrame:
+    """Adds short_at_pace, is_enough and is_due to days with the other columns of `Plan.cities`."""
+    short = (days["at_pace"] - days["vans"]).clip(lower=0).fillna(0).astype(int)
+    days = days.assign(short_at_pace=short, is_enough=short.eq(0))
+    return days.assign(is_due=~(days["is_enough"] | days["is_decided"]))
 
 
 def _every_day(carried: Mapping[str, np.ndarray]) -> pd.DataFrame:
@@ -203,6 +223,17 @@ class _CityDay:
     load: Load
     orders_sr: np.ndarray
     vans_s: np.ndarray
+
+    def needed_with(self, change: float, planned: float) -> int:
+        """The vans needed if the day has `change` more orders than the `planned` ones."""
+        if abs(change) <= LEAST_CHANGE * planned:
+            return self.enough(self.city.service_level)
+        orders_sr = (
+            self.orders_sr * (1 + change / planned) if planned else self.orders_sr
+        )
+        capacity = self.city.orders_per_van / self.load.fullest
+        vans_s = vans.vans_for(orders_sr, capacity).sum(axis=1)
+        return vans.vans_that_suffice(vans_s, self.city.service_level)
 
     def enough(self, level: float) -> int:
         """The fewest vans that carry all orders with a probability of at least `level`."""
@@ -278,7 +309,11 @@ def _allocate(
 
 
 def _plan_city(
-    week: pd.DataFrame, city: CitySettings, orders_sr: np.ndarray, loads: Loads
+    week: pd.DataFrame,
+    city: CitySettings,
+    orders_sr: np.ndarray,
+    loads: Loads,
+    changes: Changes,
 ) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray]:
     """Plans the depots and days of one city from the paths of its orders.
 
@@ -316,11 +351,14 @@ def _plan_city(
         )
         capacity_r[rows] = capacity
         chance_r[rows] = vans.delivery_probability(*cases, allocated_r[rows])
+        planned = planned_r[rows].sum()
+        change = changes.get((city.city, pd.Timestamp(str(day))), 0.0)
         total = {
             "city": city.city,
             "target_on": day,
-            "point": planned_r[rows].sum(),
+            "point": planned,
             "model_point": model_r[rows].sum(),
+            "at_pace": city_day.needed_with(change, planned),
         }
         days.append(total | outcome)
         if has is not None:

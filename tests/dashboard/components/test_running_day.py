@@ -11,7 +11,6 @@ import pytest
 
 from dashboard import queries
 from dashboard.components import running_day
-from dashboard.text import plan_summaries
 from forecaster.hours import today
 from tests.dashboard.cells import Cells
 
@@ -113,21 +112,18 @@ def test_today_is_told_city_by_city_and_escaped(depots, monkeypatch):
 def test_a_city_on_its_way_is_told_with_the_vans_that_its_pace_takes(
     depots, monkeypatch
 ):
-    monkeypatch.setattr(queries, "running_depots", lambda *_: depots)
+    monkeypatch.setattr(queries.fleet, "running_depots", lambda *_: depots)
     now = datetime(2026, 7, 6, 11, tzinfo=UTC)
     plan = pd.DataFrame({"city": ["Lon & don", "Ghent"], "target_on": DAY, "needed": 9})
-    plan = plan.assign(point=4800.0, vans=9.0, is_decided=False)
-    plan = plan_summaries.with_pace(plan, running_day.headings(now, None))
+    plan = plan.assign(vans=9.0, at_pace=10)
     [told] = running_day.on_the_way(plan, now, None).values()
-    number = r"about (\d+) orders by .* planned for (\d+)\. At today's pace .*"
-    estimate, forecast = map(int, re.fullmatch(number, told).groups())
-    # What was heard of is a tenth of the city.
-    needed = math.ceil(9 * (1 + round((estimate - forecast) / 4800, 2)))
-    assert told.endswith(f" about {needed} are needed, not 9; there are 9.")
+    assert told.endswith(" At today's pace about 10 are needed, not 9; there are 9.")
+    [same] = running_day.on_the_way(plan.assign(at_pace=9), now, None).values()
+    assert "pace" not in same
     assert running_day.on_the_way(plan[1:], now, None) == {}
     # Each of these answers is kept.
-    running_day.headings.clear()
-    monkeypatch.setattr(queries, "running_depots", lambda *_: depots[:0])
+    queries.running_cities.clear()
+    monkeypatch.setattr(queries.fleet, "running_depots", lambda *_: depots[:0])
     assert running_day.on_the_way(plan, now, None) == {}
 
 
@@ -147,9 +143,9 @@ def test_an_order_that_has_just_come_is_not_after_the_clock_and_of_its_day(
         def now(cls, tz=None):
             return datetime(2026, 11, 29, *now, tzinfo=tz)
 
-    monkeypatch.setattr(queries, "zone", lambda: AMSTERDAM)
-    monkeypatch.setattr(running_day, "datetime", Stopped)
-    assert running_day.clock() == datetime(2026, 11, 29, *expected, tzinfo=AMSTERDAM)
+    monkeypatch.setattr(queries.fleet, "zone", lambda: AMSTERDAM)
+    monkeypatch.setattr(queries.fleet, "datetime", Stopped)
+    assert queries.clock() == datetime(2026, 11, 29, *expected, tzinfo=AMSTERDAM)
 
 
 @pytest.fixture

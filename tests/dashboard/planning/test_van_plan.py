@@ -61,6 +61,33 @@ def test_every_depot_gets_its_part_of_the_need_where_there_are_enough(week):
     assert plan.cities["short"].tolist() == [0, 0]
 
 
+@pytest.mark.parametrize("level", [0.5, 0.9])
+@pytest.mark.parametrize("share", [-0.5, -0.004, 0.0, 0.004, 0.1, 0.37])
+def test_a_running_day_needs_the_vans_of_a_plan_for_its_estimated_orders(
+    week, level, share
+):
+    """Its orders are planned at every depot in proportion; a hair more or less changes nothing."""
+    planned = week.loc[week["target_on"] == DAYS[1], "part"].sum()
+    changes = {("London", DAYS[1]): share * planned, ("Ghent", DAYS[0]): 900.0}
+    days = make_plan(week, london(7, level), NO_BANDS, changes=changes).cities
+    ratio = 1 + share * (abs(share) > 0.005)
+    numbers = ["point", "p10", "p50", "p90", "part", "model_part"]
+    scaled = week.assign(**{name: ratio * week[name] for name in numbers})
+    estimated = plan_of(scaled, 7, level=level).cities
+    before = plan_of(week, 7, level=level).cities
+    assert days["at_pace"].tolist() == [before["needed"][0], estimated["needed"][1]]
+    assert days["needed"].tolist() == before["needed"].tolist()
+    assert days["short_at_pace"].tolist() == [0, estimated["short"][1]]
+    assert before["at_pace"].tolist() == before["needed"].tolist()
+
+
+def test_a_running_day_without_planned_orders_needs_the_planned_vans(week):
+    none = week.assign(**dict.fromkeys(["point", "p10", "p50", "p90", "part"], 0.0))
+    changes = {("London", DAYS[0]): 50.0}
+    days = make_plan(none, london(7), NO_BANDS, changes=changes).cities
+    assert days["at_pace"].tolist() == days["needed"].tolist() == [0, 0]
+
+
 def test_too_few_vans_are_all_allocated(week):
     plan = plan_of(week, 5)
     # The third van of each is full in most cases, and the fourth of A carries more than
@@ -91,14 +118,14 @@ def test_a_depots_part_of_the_need_does_not_depend_on_the_vans_it_owns(week):
     """What it is given does: on a short day a van stays where it carries nearly as much."""
     day = week[week["target_on"] == DAYS[1]].assign(point=[190.0, 187.0])
     day = day.assign(p10=day["point"], p50=day["point"], p90=day["point"])
-    for own, given in (
+    for own, allocated in (
         ([3.0, 0.0], [3, 0]),
         ([0.0, 3.0], [0, 3]),
         ([np.nan, np.nan], [2, 1]),
     ):
         plan = plan_of(day.assign(vans=own), 3)
         assert plan.depots["needed"].tolist() == [4, 4]
-        assert plan.depots["allocated"].tolist() == given
+        assert plan.depots["allocated"].tolist() == allocated
 
 
 def shares_of(is_busy_at=(), closed=(), city="London"):

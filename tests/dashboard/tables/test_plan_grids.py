@@ -8,7 +8,6 @@ import pytest
 
 from dashboard.planning.van_plan import POOL, Transfer
 from dashboard.tables import plan_grids
-from dashboard.text import plan_summaries
 from pipelines.planning.city_settings import CitySettings, VanDecision
 from pipelines.planning.van_plan import make_plan
 from tests.dashboard.cells import Cells
@@ -19,20 +18,6 @@ from tests.dashboard.planning.test_van_plan import (
     london,
     plan_of,
 )
-
-NOT_BEGUN = pd.DataFrame(columns=["city", "target_on", "change"])
-
-
-def grid_of_depots(plan, marked=None):
-    """The grid of a city's plan, as the page shows it before a day has begun."""
-    days = plan_summaries.with_pace(plan.cities, NOT_BEGUN)
-    return plan_grids.depots(replace(plan, cities=days), marked)
-
-
-def grid_of_cities(days, settings, marked=None):
-    return plan_grids.cities(
-        plan_summaries.with_pace(days, NOT_BEGUN), settings, marked
-    )
 
 
 @pytest.fixture
@@ -56,7 +41,7 @@ def plan(week):
 
 
 def test_depots_have_vans_shortages_orders_and_marks(plan):
-    rows = Cells(grid_of_depots(plan)).text
+    rows = Cells(plan_grids.depots(plan)).text
     assert rows[:5] == [
         ["London", "Fri 21 Nov", "Sat 22 Nov"],
         ["Need", "3", "7"],
@@ -87,7 +72,7 @@ def test_drivers_and_orders_are_told_by_shift_where_orders_have_times(plan):
             "drivers_needed": [3, 4],
         }
     )
-    rows = Cells(grid_of_depots(replace(plan, shifts=shifts))).text
+    rows = Cells(plan_grids.depots(replace(plan, shifts=shifts))).text
     assert rows[8] == ["Drivers, all shifts", "3", "5"]
     assert rows[-5:] == [
         ["Drivers 06–14", "3", "–"],
@@ -97,7 +82,7 @@ def test_drivers_and_orders_are_told_by_shift_where_orders_have_times(plan):
         ["Busiest hour", "09–10", "–"],
     ]  # below the depots
     partly = plan.cities.assign(extra=[0, 1], kind=["", "hire"], made_by=["", "Ann"])
-    html = grid_of_depots(replace(plan, cities=partly))
+    html = plan_grids.depots(replace(plan, cities=partly))
     assert ["Decision", "–", "+1 hired , Ann ; decide"] in Cells(html).text
     assert 'aria-label="Vans of Sat 22 Nov: 1 van hired by Ann, to decide"' in html
 
@@ -113,7 +98,7 @@ def test_a_days_vans_lead_to_their_form_and_say_what_was_decided(week):
     }
     settings = CitySettings("London", 5, 50, 0.5, decisions=decisions)
     plan = make_plan(week, {"London": settings}, NO_BANDS)
-    html = grid_of_depots(plan)
+    html = plan_grids.depots(plan)
     decision = ["Decision", "−2 off , Ben", "+3 hired, −1 off , Ann"]
     assert decision in Cells(html).text
     link = [attributes for tag, attributes in Cells(html).tags if tag == "a"][3]
@@ -128,12 +113,12 @@ def test_a_days_vans_lead_to_their_form_and_say_what_was_decided(week):
     )
     cells = Cells(plan_grids.depots(replace(fast, cities=paced))).text
     assert ["Decision", "decide", "4 at pace"] in cells
-    enough = grid_of_depots(plan_of(week, 50))
+    enough = plan_grids.depots(plan_of(week, 50))
     assert "Decision" not in enough
 
 
 def test_a_whole_cell_links_to_its_form_and_says_who_changed_it(plan):
-    html = grid_of_depots(plan)
+    html = plan_grids.depots(plan)
     tags = Cells(html).tags
     day, _, _, _, name, first, second, *_ = [each for tag, each in tags if tag == "a"]
     assert day["href"] == "plan?city=London&day=2025-11-21"
@@ -155,7 +140,7 @@ def test_cities_have_need_short_and_the_chance(plan):
     days = plan.cities.assign(
         delivery_probability=[0.995, 0.004], needed=[3, 12_345], short=[0, 2_345]
     )
-    html = grid_of_cities(days, settings)
+    html = plan_grids.cities(days, settings)
     assert Cells(html).text == [
         ["City vans needed", "Fri 21 Nov", "Sat 22 Nov"],
         ["London 5 vans (estimated)", "3", "12,345 2,345 short < 1 % chance"],
@@ -173,9 +158,9 @@ def test_only_a_shortage_that_is_not_decided_is_marked(plan):
     days = plan.cities.assign(short=[0, 4], is_decided=[False, True])
     both = pd.concat([days, days.assign(city="Delft")], ignore_index=True)
     of_short = '<b class="short">'
-    assert of_short not in grid_of_cities(both, settings)
+    assert of_short not in plan_grids.cities(both, settings)
     both["is_decided"] = both["city"] == "London"
-    html = grid_of_cities(both, settings)
+    html = plan_grids.cities(both, settings)
     assert html.count(of_short) == 2, "Delft's, and that of all cities"
     assert f"{of_short}8 short<" in html
 
@@ -188,7 +173,7 @@ def test_a_citys_day_says_what_is_decided_and_no_cell_says_99_percent(week):
     settings = {"London": CitySettings("London", 5, 50, 0.5, decisions=decisions)}
     days = make_plan(week, settings, NO_BANDS).cities
     days = days.assign(delivery_probability=[0.991, 0.919])
-    html = grid_of_cities(days, settings)
+    html = plan_grids.cities(days, settings)
     assert Cells(html).text[1][1:] == [
         "3 help asked, −1 off , Jo<", "7 91 % chance +3 hired , Jo<",
     ]  # fmt: skip
@@ -196,12 +181,12 @@ def test_a_citys_day_says_what_is_decided_and_no_cell_says_99_percent(week):
 
 
 def test_a_missing_day_leaves_its_own_cell_empty(plan):
-    html = grid_of_depots(replace(plan, depots=plan.depots.iloc[1:]))
+    html = plan_grids.depots(replace(plan, depots=plan.depots.iloc[1:]))
     assert ["Poplar 3 own vans", "", "3 of 4 200"] in Cells(html).text
     delft = plan.cities.assign(city="Delft")[1:]
     both = pd.concat([delft, plan.cities], ignore_index=True)
     settings = {city: CitySettings(city, 5, 50.0) for city in ("Delft", "London")}
-    head, total, first, second = Cells(grid_of_cities(both, settings)).text
+    head, total, first, second = Cells(plan_grids.cities(both, settings)).text
     assert total == ["All cities 10 vans (estimated)", "3", "14 4 short 198 late"]
     none = both.assign(
         vans=float("nan"),
@@ -210,7 +195,7 @@ def test_a_missing_day_leaves_its_own_cell_empty(plan):
         undelivered=float("nan"),
     )
     unknown = {city: CitySettings(city, None, 50.0) for city in settings}
-    assert Cells(grid_of_cities(none, unknown)).text[1] == [
+    assert Cells(plan_grids.cities(none, unknown)).text[1] == [
         "All cities vans not known",
         "3",
         "14",
@@ -224,8 +209,8 @@ def test_the_column_of_the_marked_day_is_marked(plan):
     settings = {"London": CitySettings("London", 5, 50.0)}
     marked = DAYS[1].date()
     grids = (
-        grid_of_depots(plan, marked),
-        grid_of_cities(plan.cities, settings, marked),
+        plan_grids.depots(plan, marked),
+        plan_grids.cities(plan.cities, settings, marked),
     )
     for html in grids:
         for row in re.findall("<tr.*?</tr>", html):
@@ -235,7 +220,7 @@ def test_the_column_of_the_marked_day_is_marked(plan):
             assert ["marked" in each for each in classes] == [False, True]
         assert html.count('aria-current="date"') == 1
     assert 'href="plan?city=London&amp;day=2025-11-22"' in grids[1].split("<td")[0]
-    assert "marked" not in grid_of_depots(plan)
+    assert "marked" not in plan_grids.depots(plan)
 
 
 def test_the_vans_that_a_depot_lends_have_a_line_below_their_day():
@@ -257,8 +242,8 @@ def test_the_vans_that_a_depot_lends_have_a_line_below_their_day():
 
 def test_unknown_vans_have_no_chance(week):
     unknown = plan_of(week.assign(vans=float("nan")), None)
-    rows = Cells(grid_of_depots(unknown)).text
+    rows = Cells(plan_grids.depots(unknown)).text
     assert "Poplar" in [row[0] for row in rows]
     assert not {"Have", "Short", "Chance of full delivery"} & {row[0] for row in rows}
-    cities = grid_of_cities(unknown.cities, london(None))
+    cities = plan_grids.cities(unknown.cities, london(None))
     assert Cells(cities).text[1][0] == "London vans not known"

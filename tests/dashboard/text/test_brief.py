@@ -6,7 +6,8 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 import pytest
 
-from dashboard.text import brief, plan_summaries
+from dashboard.text import brief
+from pipelines.planning import van_plan
 from pipelines.planning.city_settings import CitySettings
 
 TODAY = date(2026, 11, 22)  # a Sunday
@@ -69,16 +70,10 @@ EVERYWHERE = events(
 )
 
 
-def running(*rows):
-    columns = ["city", "target_on", "change"]
-    return pd.DataFrame(rows, columns=columns).astype({"target_on": "datetime64[s]"})
-
-
-NOT_RUNNING = running()
-
-
-def decide(plan_days=ALL_HAVE_VANS, week=CALM, special=NO_EVENTS, heading=NOT_RUNNING):
-    days = plan_summaries.with_pace(plan_days, heading)
+def decide(plan_days=ALL_HAVE_VANS, week=CALM, special=NO_EVENTS, at_pace=()):
+    """The decisions, of days that need other vans at today's pace if `at_pace` has any."""
+    needed = at_pace or plan_days["needed"]
+    days = van_plan.with_shortage_at_pace(plan_days.assign(at_pace=needed))
     return brief.decisions(days, week, special, TODAY, YESTERDAY, UTC)
 
 
@@ -115,19 +110,18 @@ def test_a_day_on_which_the_vans_will_probably_do_is_not_severe():
 
 def test_a_running_day_begins_with_the_vans_that_lack_at_its_pace():
     short = city_days(("London", TODAY, 4), ("Helsinki", TODAY, 4))
-    slow = running(("London", TODAY, -170.0), ("Helsinki", TODAY, -160.0))
-    [half] = decide(short, heading=slow)
+    [half] = decide(short, at_pace=[20, 21])
     assert half.about == (
         "Full delivery unlikely in Helsinki · short at today's pace: London 0 and Helsinki 1"
     )
     assert half.text == "Today, Sun 22 Nov: 8 vans short"
     assert [name for name, _ in half.places] == ["Helsinki 4"], "as in its plan"
-    [both] = decide(short, heading=slow.assign(change=-200.0))
+    [both] = decide(short, at_pace=[20, 20])
     assert both.text == "Today, Sun 22 Nov: 8 vans short"
     assert both.about == "short at today's pace: London 0 and Helsinki 0"
     assert (both.places, both.is_severe) == ((), False)
     assert (half.is_decided, both.is_decided) == (False, True), "nothing is left to do"
-    [more] = decide(short, heading=slow.assign(change=100.0))
+    [more] = decide(short, at_pace=[27, 27])
     assert more.about == (
         "Full delivery unlikely · short at today's pace: London 7 and Helsinki 7"
     )
@@ -137,23 +131,22 @@ def test_a_running_day_begins_with_the_vans_that_lack_at_its_pace():
         kind=["accept", ""],
         made_at=datetime(2026, 11, 22, 8, 12, tzinfo=UTC),
     )
-    [some] = decide(accepted, heading=slow.iloc[1:])[:1]
+    [some] = decide(accepted, at_pace=[24, 21])[:1]
     assert some.about == (
         "Full delivery unlikely · short at today's pace: Helsinki 1 · 4 more decided"
     ), "London is decided, and not among them"
     assert [name for name, _ in some.places] == ["Helsinki 4"]
-    [other] = decide(city_days(("London", FRIDAY, 4)), heading=slow)
+    [other] = decide(city_days(("London", FRIDAY, 4)))
     assert other.about == "Full delivery unlikely"
 
 
 def test_a_city_that_is_short_only_at_todays_pace_is_named():
     enough = city_days(("London", TODAY, 0))
-    fast = running(("London", TODAY, 300.0))
-    [day] = decide(enough, heading=fast)
+    [day] = decide(enough, at_pace=[26])
     assert day.text == "Today, Sun 22 Nov: 6 vans short at today's pace"
     assert day.about == "Full delivery unlikely"
     assert [name for name, _ in day.places] == ["London 6"]
-    assert decide(enough.assign(vans=float("nan")), heading=fast) == []
+    assert decide(enough.assign(vans=float("nan")), at_pace=[26]) == []
 
 
 def test_what_is_decided_comes_last_with_who_and_when():
@@ -209,7 +202,7 @@ def test_a_hire_that_does_not_do_at_todays_pace_says_what_is_short_still():
     )  # fmt: skip
     [slow] = decide(hired)
     assert slow.is_covered
-    [day] = decide(hired, heading=running(("London", TODAY, 100.0)))
+    [day] = decide(hired, at_pace=[22])
     assert day.text == (
         "Sun 22 Nov, London: covered by the plan, 2 short at today's pace; "
         "4 vans hired by Ann, Sun 22 Nov, 08:12"

@@ -1,9 +1,7 @@
 """Sentences and key figures of a plan."""
 
-import math
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -12,6 +10,7 @@ import pytest
 
 from dashboard.planning.van_plan import POOL, Transfer
 from dashboard.text import plan_summaries
+from pipelines.planning import van_plan
 from pipelines.planning.city_settings import CitySettings
 from pipelines.planning.shifts import NO_SHIFTS
 from pipelines.planning.van_plan import Plan
@@ -46,6 +45,11 @@ def overview(days, chance=float("nan")):
 def at_plan(days):
     """The days with the pace of a day that has not begun."""
     return days.assign(is_enough=days["short"].eq(0))
+
+
+def at_pace(days, *needed):
+    """The days with the vans that each needs at today's pace."""
+    return van_plan.with_shortage_at_pace(days.assign(at_pace=needed))
 
 
 def short_days(days):
@@ -123,16 +127,11 @@ def test_every_number_of_short_days_counts_days_however_many_cities_hire_on_them
 
 
 def test_a_day_whose_pace_needs_fewer_vans_is_not_short():
-    running = pd.DataFrame(
-        {"city": ["London", "Helsinki"], "target_on": DAYS[1], "change": [-20.0, -5.0]}
-    )
-    slow = plan_summaries.with_pace(FLEET, running)
+    slow = at_pace(FLEET, 20, 31, 30, 40)
     assert plan_summaries.short_days(slow) == "Fri short of vans", "Helsinki is"
-    slower = plan_summaries.with_pace(FLEET, running.assign(change=-20.0))
+    slower = at_pace(FLEET, 20, 28, 30, 40)
     assert plan_summaries.short_days(slower) == ""
-    faster = plan_summaries.with_pace(
-        FLEET[:1], running.assign(target_on=DAYS[0], change=30.0)
-    )
+    faster = at_pace(FLEET[:1], 26)
     assert plan_summaries.short_days(faster) == "Thu short of vans"
 
 
@@ -155,8 +154,7 @@ def shortages(days):
 
 def test_hired_vans_that_do_not_do_at_todays_pace_cover_a_day_by_the_plan():
     hired = decide(FLEET, "London", DAYS[0], kind="hire", extra=3)
-    fast = pd.DataFrame({"city": ["London"], "target_on": DAYS[0], "change": [43.0]})
-    paced = plan_summaries.with_pace(hired, fast)
+    paced = at_pace(hired, 20, 32, 43, 49)
     told = "covered by the plan, 3 short at today's pace"
     assert told in shortages(paced)
     assert plan_summaries.short_days(paced) == (
@@ -183,7 +181,11 @@ def test_depots_short_of_vans_are_counted_on_the_first_day_that_has_any():
             "is_enough": [True, False, True],
         }
     )
-    short = partial(plan_summaries.short_depots, cities=cities)
+
+    def short(depots, cities=cities):
+        plan = Plan(depots, cities, pd.DataFrame(), NO_SHIFTS)
+        return plan_summaries.short_depots(plan)
+
     first = "Fri 28 Nov: 1 of 2 depots short, 2 vans in all."
     assert short(depots) == f"{first} Most late orders in 2 days: A, about 20."
     both = depots.assign(short=[0, 2, 6, 0], undelivered=[0.3, 20.0, 50.4, 90.0])
@@ -192,7 +194,7 @@ def test_depots_short_of_vans_are_counted_on_the_first_day_that_has_any():
     )
     assert short(depots.assign(undelivered=0.4)) == first
     enough = cities.assign(is_enough=True)
-    assert plan_summaries.short_depots(depots, enough) == "No depot is short of vans."
+    assert short(depots, enough) == "No depot is short of vans."
     assert short(depots[:1]) == "No depot is short of vans."
     assert short(depots[3:]) == "", "nobody knows how many vans Ghent has"
 
@@ -227,23 +229,16 @@ def test_a_plan_opens_on_the_first_short_day_that_is_left_to_decide():
     assert first(hired.assign(vans=99.0)) == DAYS[0].date()
 
 
-def test_only_a_running_day_takes_the_vans_of_its_pace():
+def test_a_day_is_enough_or_due_by_the_vans_that_its_pace_needs():
     """Where the vans are not known, nothing says that they do not suffice."""
-    running = pd.DataFrame(
-        {"city": ["London", "Helsinki"], "target_on": DAYS[1], "change": [-20.0, 1.0]}
-    )
-    both = plan_summaries.with_pace(FLEET, running)
-    assert both["at_pace"].tolist() == [20, 33, 30, 40]
-    assert both["is_enough"].tolist() == [True, False, True, True]
-    one = plan_summaries.with_pace(FLEET, running[1:])
-    assert one["at_pace"].tolist() == [20, 33, 30, 49]
+    one = at_pace(FLEET, 20, 33, 30, 49)
+    assert one["short_at_pace"].tolist() == [0, 5, 0, 9]
     assert one["is_enough"].tolist() == [True, False, True, False]
     assert one["is_due"].tolist() == [False, True, False, True]
-    decided = one.assign(is_decided=[False, True, True, False])
-    due = plan_summaries.with_pace(decided, running[1:])["is_due"]
-    assert due.tolist() == [False, False, False, True]
-    unknown = FLEET.assign(vans=np.nan)
-    assert plan_summaries.with_pace(unknown, running)["is_enough"].all()
+    decided = at_pace(one.assign(is_decided=[False, True, True, False]), 20, 33, 30, 49)
+    assert decided["is_due"].tolist() == [False, False, False, True]
+    unknown = at_pace(FLEET.assign(vans=np.nan), 20, 33, 30, 49)
+    assert unknown["is_enough"].all()
 
 
 def test_drivers_are_told_by_shift_where_each_shift_has_one():
@@ -312,7 +307,7 @@ def test_a_day_with_hired_vans_begins_with_them(extra, short, expected, offered)
 def test_vans_hired_where_there_are_enough_are_told_with_the_chance_that_they_buy():
     day = {
         "target_on": DAYS[1], "lacking": 0, "short": 0, "extra": 3, "delivery_probability": 0.97,
-        "chance_without": math.nan, "undelivered_without": math.nan,
+        "chance_without": np.nan, "undelivered_without": np.nan,
     }  # fmt: skip
     told = "Fri 28 Nov: covered, 3 vans hired; chance of full delivery 97 %."
     assert plan_summaries.shortage_sentence(day) == told
@@ -380,24 +375,3 @@ def test_a_depot_is_told_whose_vans_it_gets_and_who_gets_its_own():
         "+1\N{NO-BREAK SPACE}Alexander\n+2\N{NO-BREAK SPACE}hired or city's own\n−1\N{NO-BREAK SPACE}Overschie"
     )
     assert plan_summaries.moved_vans("Charlois", moves) == ""
-
-
-@pytest.mark.parametrize(
-    ("change", "needed"),
-    [(0.0, 9), (1.0, 9), (-1.0, 9), (100.0, 10), (-100.0, 9), (-120.0, 8), (1e3, 18)],
-)
-def test_a_hair_more_than_planned_takes_no_more_vans(change, needed):
-    days = pd.DataFrame(
-        {
-            "city": "A",
-            "target_on": DAYS[:1],
-            "needed": 9,
-            "point": 1000.0,
-            "vans": 9.0,
-            "is_decided": False,
-        }
-    )
-    running = days.assign(change=change)
-    assert plan_summaries.with_pace(days, running)["at_pace"].tolist() == [needed]
-    none = days.assign(point=0.0)
-    assert plan_summaries.with_pace(none, running)["at_pace"].tolist() == [9]

@@ -13,7 +13,7 @@ from dashboard.components import plan_parts, running_day
 from dashboard.components.plan_forms import ALL_DEPOTS
 from dashboard.planning import overrides, van_decisions, van_plan
 from dashboard.planning.entered_changes import WITHDRAW
-from dashboard.text import formatting, plan_summaries
+from dashboard.text import formatting
 from forecaster.hours import today
 from pipelines import schema
 from pipelines.planning.city_settings import ACCEPT, VanDecision
@@ -298,11 +298,14 @@ def at_pace_of(monkeypatch, tomorrow):
     [day] = days[days["target_on"].dt.date == tomorrow].to_dict("records")
     heading = dict.fromkeys(today.CITY_COLUMNS[3:], 0) | {"is_whole": True}
     heading |= {"city": "London", "target_on": day["target_on"]}
+    heading["forecast"] = day["point"]
 
     def set_pace(share):
-        pace = pd.DataFrame([heading | {"change": share * day["point"]}])
-        monkeypatch.setattr(running_day, "headings", lambda *_: pace)
-        return int(plan_summaries.with_pace(pd.DataFrame([day]), pace)["at_pace"][0])
+        pace = pd.DataFrame([heading | {"estimate": (1 + share) * day["point"]}])
+        monkeypatch.setattr(queries, "running_cities", lambda *_: pace)
+        days = van_plan.city_plan("London", queries.freshness()).cities
+        [paced] = days[days["target_on"].dt.date == tomorrow].to_dict("records")
+        return int(paced["at_pace"])
 
     return day, set_pace
 
