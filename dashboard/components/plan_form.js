@@ -2,6 +2,7 @@
 const form = document.currentScript.closest('.st-key-plan-form');
 const app = document.querySelector('[data-testid="stApp"]');
 form.onkeydown = ({key, target}) => {
+  if (key === 'Escape' && target.ariaExpanded !== 'true') form.querySelector('.hf-note a')?.click();
   if (key !== 'Enter' || !['text', 'number'].includes(target.type)) return;
   if (target.role === 'combobox') return;
   const typed = `${target.ariaLabel} ${target.value}`;

@@ -173,10 +173,8 @@ def _preview(
     if entered.kind in DECIDED:
         sentence += f" {formatting.display_name(DECIDED[entered.kind])}."
     if day["drivers"] != before["drivers"]:
-        of_all = "" if plan.shifts.empty else " of all shifts"
-        sentence += (
-            f" Drivers{of_all}: {before['drivers']:,.0f} → {day['drivers']:,.0f}."
-        )
+        of_all = "" if plan.shifts.empty else ", all shifts"
+        sentence += f" Drivers to roster{of_all}: {before['drivers']:,.0f} → {day['drivers']:,.0f}."
     if day["at_pace"] != day["needed"]:
         short = f"{day['short_at_pace']:,} still short"
         pace = "enough" if day["is_enough"] else short

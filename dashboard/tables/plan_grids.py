@@ -152,7 +152,7 @@ def depots(plan: Plan, marked: date | None = None, names: DayNames = NO_NAMES) -
     label = "Vans and orders by day and depot"
     outcome, shifts = _totals(days, OUTCOME), _by_shift(plan.shifts)
     if shifts:
-        outcome["Drivers, all shifts"] = outcome.pop("Drivers")
+        outcome["Drivers to roster, all shifts"] = outcome.pop("Drivers to roster")
     totals = [
         *_city_rows(_totals(days, VANS), days, marked),
         *_decisions(days, marked),
@@ -218,7 +218,7 @@ OUTCOME: Lines = {
     "Chance of full delivery": ("delivery_probability", formatting.chance),
     "Late orders": ("undelivered", _unless_zero),
     "Orders": ("point", formatting.orders),
-    "Drivers": ("drivers", formatting.orders),
+    "Drivers to roster": ("drivers", formatting.orders),
 }
 """Rows below a city's decisions."""
 

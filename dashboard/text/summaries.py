@@ -236,9 +236,15 @@ def last_day_sentence(
 
 
 def last_error_sentence(scores: pd.DataFrame) -> str:
-    """`error_sentence` on a day's forecasts that were made the night before."""
+    """`error_sentence` on a day's forecasts of the night before; then the MAPE of all its forecasts."""
     last = scores.query("grain == 'horizon' and horizon == 1")
-    return error_sentence("The forecast of the night before was", last, "per depot")
+    told = error_sentence("The forecast of the night before was", last, "per depot")
+    if not told or not scores["horizon"].gt(1).any():
+        return told
+    [mape] = scores.query("grain == 'all' and forecaster == 'forecast'")["mape"]
+    return (
+        f"{told[:-1]}; all forecasts of the day were off by {formatting.percent(mape)}."
+    )
 
 
 def is_outside(scored: pd.DataFrame) -> pd.Series:

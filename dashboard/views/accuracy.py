@@ -1,5 +1,7 @@
 """The page "Accuracy": forecast errors compared with the naive forecasts."""
 
+from dataclasses import replace
+
 import streamlit as st
 
 from dashboard import queries
@@ -73,9 +75,13 @@ with answer:
     own = depots[depots["depot_id"].eq(scope.depot) | (not scope.depot)]
     widgets.answer(summaries.accuracy_sentence(scores, own))
     if day_sentence:
+        of_day = queries.accuracy(replace(scope, days_back=1, day_on=day_on), freshness)
+        error = summaries.last_error_sentence(of_day)
         address = formatting.link("accuracy", **chosen | {"period": f"{day_on}"})
         name = f"{day_sentence.partition(':')[0]} by depot"
-        widgets.note(name, address, f"{day_sentence} ")
+        widgets.note(name, address, f"{day_sentence} {error} ")
+    if coverage := summaries.coverage_sentence(held):
+        st.caption(coverage)
     overridden = queries.override_accuracy(scope, freshness)
     if planners := summaries.planners_sentence(overridden):
         st.caption(planners)
@@ -85,9 +91,8 @@ weeks = display_tables.accuracy_by_week(scores)
 misses = queries.largest_errors(scope, freshness)
 with by_week:
     st.header("By week")
-    widgets.small_table(weeks, "By week", hidden_on_phones=LESS)
-    coverage = summaries.coverage_sentence(held)
-    st.caption(f"All forecasts of a day count. Bias: + is too high. {coverage}")
+    widgets.small_table(weeks.drop(columns="Forecasts"), "By week")
+    st.caption("All forecasts of a day count. Bias: + is too high.")
     if not scope.depot:
         st.header("Depots furthest off")
         worst = depots[: one_day.MAX_WORST]

@@ -217,20 +217,20 @@ class _CityDay:
       orders_sr: Orders on each path, of each of the city's depots.
       load: How the city's shifts share the orders.
       vans_s: Vans that each path needs, if they may be moved between the depots.
+      planned: The planned total.
     """
 
     city: CitySettings
     load: Load
     orders_sr: np.ndarray
     vans_s: np.ndarray
+    planned: float
 
-    def needed_with(self, change: float, planned: float) -> int:
-        """The vans needed if the day has `change` more orders than the `planned` ones."""
-        if abs(change) <= LEAST_CHANGE * planned:
+    def needed_with(self, change: float) -> int:
+        """The vans needed if the day has `change` more orders than planned."""
+        if abs(change) <= LEAST_CHANGE * self.planned or not self.planned:
             return self.enough(self.city.service_level)
-        orders_sr = (
-            self.orders_sr * (1 + change / planned) if planned else self.orders_sr
-        )
+        orders_sr = self.orders_sr * (1 + change / self.planned)
         capacity = self.city.orders_per_van / self.load.fullest
         vans_s = vans.vans_for(orders_sr, capacity).sum(axis=1)
         return vans.vans_that_suffice(vans_s, self.city.service_level)
@@ -244,11 +244,11 @@ class _CityDay:
         return float((self.vans_s <= n_vans).mean())
 
     def late(self, n_vans: int) -> float:
-        """Expected orders that `n_vans` leave behind."""
+        """Expected orders that `n_vans` leave behind, at most the planned ones."""
         left_s = _over_shifts(
             vans.left_behind, self.orders_sr, n_vans, self.city, self.load
         )
-        return float(left_s.mean())
+        return min(float(left_s.mean()), self.planned)
 
     def hire_options(self, needed: int, unhired: int) -> dict[str, float]:
         """What hiring can achieve on a day that is short without hired vans; empty for other days."""
@@ -335,7 +335,8 @@ def _plan_city(
         load = loads.get((city.city, pd.Timestamp(str(day))), shifts.Load())
         capacity = city.orders_per_van / load.fullest
         vans_s = vans.vans_for(orders_sr[:, rows], capacity).sum(axis=1)
-        city_day = _CityDay(city, load, orders_sr[:, rows], vans_s)
+        planned = float(planned_r[rows].sum())
+        city_day = _CityDay(city, load, orders_sr[:, rows], vans_s, planned)
         outcome = city_day.outcome(city.decision_on(pd.Timestamp(str(day)).date()))
         has, cases = outcome["vans"], (case_rs[rows], capacity)
         needed_r[rows], allocated_r[rows] = _allocate(
@@ -351,14 +352,13 @@ def _plan_city(
         )
         capacity_r[rows] = capacity
         chance_r[rows] = vans.delivery_probability(*cases, allocated_r[rows])
-        planned = planned_r[rows].sum()
         change = changes.get((city.city, pd.Timestamp(str(day))), 0.0)
         total = {
             "city": city.city,
             "target_on": day,
             "point": planned,
             "model_point": model_r[rows].sum(),
-            "at_pace": city_day.needed_with(change, planned),
+            "at_pace": city_day.needed_with(change),
         }
         days.append(total | outcome)
         if has is not None:

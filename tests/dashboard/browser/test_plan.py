@@ -134,6 +134,14 @@ def test_a_number_in_the_grid_leads_to_its_form(fleet, visit):
     assert day.split(":")[0] in chosen.nth(1).inner_html()
     heading = page.get_by_role("heading", name="Change orders").bounding_box()
     assert heading["y"] < browser.SIZES["phone"][1], "seen without scrolling"
+    list_of_depots = chosen.nth(0).get_by_role("combobox")
+    list_of_depots.click()
+    page.get_by_role("option").first.wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_role("option").first.wait_for(state="detached")
+    assert form.is_visible(), "Escape closes the list first"
+    page.get_by_label("Orders a day").press("Escape")
+    form.wait_for(state="detached")
 
 
 @pytest.mark.parametrize("size", browser.SIZES)

@@ -117,7 +117,7 @@ def test_the_plan_of_a_city_has_shifts_that_its_planner_sets(fleet, visit):
         row_of(page, "Need")
     ), "the fullest shift needs the day's vans"
     assert [sum(day) for day in zip(*shifts, strict=True)] == numbers(
-        row_of(page, "Drivers, all shifts")
+        row_of(page, "Drivers to roster, all shifts")
     )
     orders = [numbers(row_of(page, f"Orders {shift}")) for shift in (first, second)]
     planned = numbers(row_of(page, "Orders"))

@@ -81,6 +81,13 @@ def test_a_running_day_needs_the_vans_of_a_plan_for_its_estimated_orders(
     assert before["at_pace"].tolist() == before["needed"].tolist()
 
 
+def test_no_more_orders_are_late_than_are_planned(week):
+    """Without vans all are, although the mean of a skewed day is above its planned number."""
+    skewed = week.assign(p90=3 * week["point"])
+    days = plan_of(skewed, 0).cities
+    assert days["undelivered"].tolist() == days["point"].tolist() == [100.0, 349.0]
+
+
 def test_a_running_day_without_planned_orders_needs_the_planned_vans(week):
     none = week.assign(**dict.fromkeys(["point", "p10", "p50", "p90", "part"], 0.0))
     changes = {("London", DAYS[0]): 50.0}

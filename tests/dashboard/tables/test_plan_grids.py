@@ -53,7 +53,7 @@ def test_depots_have_vans_shortages_orders_and_marks(plan):
         "Chance of full delivery", "Late orders", "Orders",
     ]  # fmt: skip
     assert rows[7] == ["Orders", "150", "349"]
-    assert rows[8][0] == "Drivers"
+    assert rows[8][0] == "Drivers to roster"
     assert rows[9:] == [
         ["Each depot: vans, “7 of 9” where 9 are needed, and its planned orders"],
         ["Poplar 3 own vans", "3 150 set by Anna model 100", "3 of 4 200"],
@@ -73,7 +73,7 @@ def test_drivers_and_orders_are_told_by_shift_where_orders_have_times(plan):
         }
     )
     rows = Cells(plan_grids.depots(replace(plan, shifts=shifts))).text
-    assert rows[8] == ["Drivers, all shifts", "3", "5"]
+    assert rows[8] == ["Drivers to roster, all shifts", "3", "5"]
     assert rows[-5:] == [
         ["Drivers 06–14", "3", "–"],
         ["Drivers 14–22", "2", "–"],

@@ -339,6 +339,8 @@ def test_a_days_error_is_of_the_night_before_alone():
     assert summaries.last_error_sentence(scores) == told
     far = scores[scores["grain"] == "horizon"].assign(horizon=2, mape=0.2)
     several = pd.concat([scores, far], ignore_index=True)
-    assert summaries.last_error_sentence(several) == told
+    assert summaries.last_error_sentence(several) == (
+        f"{told[:-1]}; all forecasts of the day were off by 11.0 %."
+    )
     none = scores[scores["grain"] != "horizon"]
     assert summaries.last_error_sentence(none) == ""
