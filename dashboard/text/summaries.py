@@ -16,6 +16,7 @@ Row = dict[Hashable, Any]
 LEVELS = {"depots": "depots' days", "cities": "cities'", "fleet": "the fleet's"}
 AT_WORK = {"ingest": "Loading", "demand": "Counting orders", "forecast": "Forecasting"}
 WEEK_DAYS = 7
+NIGHT_BEFORE = "grain == 'horizon' and horizon == 1"
 TOTALS_NOTE = "A total is forecast as a whole: the depots need not add up to it."
 ONE_SIDED = 0.7
 """Minimum share of depots with errors in one direction for which that direction is named."""
@@ -235,16 +236,14 @@ def last_day_sentence(
     )
 
 
-def last_error_sentence(scores: pd.DataFrame) -> str:
+def day_error_sentence(scores: pd.DataFrame) -> str:
     """`error_sentence` on a day's forecasts of the night before; then the MAPE of all its forecasts."""
-    last = scores.query("grain == 'horizon' and horizon == 1")
-    told = error_sentence("The forecast of the night before was", last, "per depot")
+    last, subject = scores.query(NIGHT_BEFORE), "The forecast of the night before was"
+    told = error_sentence(subject, last, "per depot")
     if not told or not scores["horizon"].gt(1).any():
         return told
     [mape] = scores.query("grain == 'all' and forecaster == 'forecast'")["mape"]
-    return (
-        f"{told[:-1]}; all forecasts of the day were off by {formatting.percent(mape)}."
-    )
+    return f"{told[:-1]}; all forecasts of the day: {formatting.percent(mape)}."
 
 
 def is_outside(scored: pd.DataFrame) -> pd.Series:

@@ -55,7 +55,7 @@ if scope.days_back == 1:
         rows = queries.largest_errors(scope, freshness).to_dict("records")
         told = [summaries.outcome_sentence(row) for row in rows]
     if scored is not None:
-        error = summaries.last_error_sentence(queries.accuracy(scope, freshness))
+        error = summaries.day_error_sentence(queries.accuracy(scope, freshness))
         told = [error, summaries.outside_sentence(scored)]
     with answer:
         widgets.answer(" ".join(filter(None, told)))
@@ -76,7 +76,8 @@ with answer:
     widgets.answer(summaries.accuracy_sentence(scores, own))
     if day_sentence:
         of_day = queries.accuracy(replace(scope, days_back=1, day_on=day_on), freshness)
-        error = summaries.last_error_sentence(of_day)
+        last = of_day.query(summaries.NIGHT_BEFORE)
+        error = summaries.error_sentence("It was", last, "per depot")
         address = formatting.link("accuracy", **chosen | {"period": f"{day_on}"})
         name = f"{day_sentence.partition(':')[0]} by depot"
         widgets.note(name, address, f"{day_sentence} {error} ")

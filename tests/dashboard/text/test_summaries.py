@@ -336,11 +336,11 @@ def test_planners_and_the_forecast_that_they_changed_are_compared():
 def test_a_days_error_is_of_the_night_before_alone():
     scores = daily_scores(0.1, naive=np.nan)
     told = "The forecast of the night before was off by 9.0 % per depot."
-    assert summaries.last_error_sentence(scores) == told
+    assert summaries.day_error_sentence(scores) == told
     far = scores[scores["grain"] == "horizon"].assign(horizon=2, mape=0.2)
     several = pd.concat([scores, far], ignore_index=True)
-    assert summaries.last_error_sentence(several) == (
-        f"{told[:-1]}; all forecasts of the day were off by 11.0 %."
+    assert summaries.day_error_sentence(several) == (
+        f"{told[:-1]}; all forecasts of the day: 11.0 %."
     )
     none = scores[scores["grain"] != "horizon"]
-    assert summaries.last_error_sentence(none) == ""
+    assert summaries.day_error_sentence(none) == ""

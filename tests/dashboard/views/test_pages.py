@@ -808,7 +808,7 @@ def test_a_day_is_told_by_depot_and_yesterday_as_the_first_page_has_it(
         "The forecast of the night before was", both, "per depot"
     )
     told = text.replace("\\", "").replace("\N{NO-BREAK SPACE}", " ")
-    assert f"{error[:-1]}; all forecasts of the day were off by " in told
+    assert f"{error[:-1]}; all forecasts of the day: " in told
     for other in ("By week", "Single days furthest off", "By days ahead", "MAPE"):
         assert other not in text, "it is of several origins"
     neighbours = [day - timedelta(days=1), day + timedelta(days=1)]
