@@ -16,13 +16,14 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float32, Int
 
-from forecaster.data import inputs, lags
+from forecaster.data import inputs, lags, outages
 from forecaster.data.baseline import BaselineResiduals
 from forecaster.data.features import (
     LastDays,
     build_features,
     embedding_rows,
 )
+from forecaster.data.outages import find_outages, without_outages
 from forecaster.data.panel import Panel
 from forecaster.data.residual_features import CITY_MEAN_DAYS, CityResidualMean
 from forecaster.data.scaling import SPREAD_DAYS
@@ -89,10 +90,12 @@ def predict_origins(
 def _passes(
     artefact: Artefact, panel: Panel, origins: Sequence[date]
 ) -> Iterator[list[date]]:
-    """Groups origins into passes with the same calendar ahead.
+    """Groups origins into passes with the same calendar ahead, and the same outages behind.
 
     The calendars may differ on days beyond the horizon of a pass's first origin.
     """
+    over_r = find_outages(panel.as_of(max(origins))).over_r
+    over_on = {panel.day(step) for step in over_r.tolist()}
 
     def block_of(origin: date) -> int:
         return (origin - origins[0]).days // MAX_ORIGINS
@@ -101,6 +104,7 @@ def _passes(
     for origin in origins:
         if group and not (
             block_of(group[-1]) == block_of(origin)
+            and not any(group[-1] < day <= origin for day in over_on)
             and panel.has_same_calendar(group[-1], origin, artefact.horizon + EVE_DAYS)
         ):
             yield group
@@ -119,7 +123,7 @@ def _predict_pass(
     changes as the depots age.
     """
     # All origins of the pass knew the same calendar, so it is not built again for each.
-    panel = replace(panel.as_of(origins[-1]), source=None)
+    panel = without_outages(replace(panel.as_of(origins[-1]), source=None))
     _require_calendar(panel, artefact.horizon)
     near = panel.last(EFFECT_DAYS + _n_days(origins))
     effect_sd_dt = artefact.effects.calendar.sd_of(near)
@@ -295,6 +299,7 @@ def receptive_field_days(artefact: Artefact) -> int:
     and effects are computed.
     """
     before = lags.LOOKBACK_DAYS + LONGEST_LAG + SPREAD_DAYS + EFFECT_DAYS
+    before += outages.DAYS_READ
     return artefact.task.context + artefact.horizon + before
 
 

@@ -36,6 +36,7 @@ from forecaster.data.features import (
     choose_kinds,
     embedding_rows,
 )
+from forecaster.data.outages import without_outages
 from forecaster.data.panel import Panel
 from forecaster.errors import NoDataError
 from forecaster.inference import intervals, paths, totals
@@ -106,6 +107,7 @@ def train_model(
       ArtefactError: NumPy and Flax disagree.
     """
     recipe = fit_to_history(panel, recipe)
+    panel = without_outages(panel)
     training_panel = evaluation_panel(panel, recipe)
     kinds = choose_kinds(training_panel.calendar, training_panel.n_steps)
     effects = fit_effects(training_panel, recipe.task.horizon)
