@@ -109,7 +109,7 @@ def _fields(
     st.session_state.setdefault(keys[0], first)
     # A new shortage in the plan refills the number; a change of today's pace does not.
     source = day["lacking"], current.extra
-    suggested = current.extra or (lacking and (day["lacking"] or lacking))
+    suggested = current.extra or (lacking and max(day["lacking"], lacking))
     widgets.fill(keys[1], float(suggested), source, may_refill=not is_saving)
     widgets.fill(f"off {key}", float(current.off_road))
     # A colleague's note belongs to their decision.

@@ -25,7 +25,7 @@ def fleet_plan(freshness: Freshness) -> Plan:
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def _fleet_plan(freshness: Freshness, changes: Changes) -> Plan:
-    return _plan(queries.fleet_week(freshness), freshness, changes)
+    return plan_of(queries.fleet_week(freshness), freshness, changes=changes)
 
 
 def changes_of_today(freshness: Freshness) -> dict[tuple[str, pd.Timestamp], float]:
@@ -37,25 +37,19 @@ def changes_of_today(freshness: Freshness) -> dict[tuple[str, pd.Timestamp], flo
 
 
 def plan_of(
-    week: pd.DataFrame, freshness: Freshness, changed: Settings | None = None
-) -> Plan:
-    """The plan of some rows of `queries.fleet_week`, with some settings changed."""
-    return _plan(week, freshness, changes_of_today(freshness), changed)
-
-
-def _plan(
     week: pd.DataFrame,
     freshness: Freshness,
-    changes: Changes,
     changed: Settings | None = None,
+    changes: Changes | None = None,
 ) -> Plan:
+    """The plan of some rows of `queries.fleet_week`; `changes` are by default those of today."""
     return make_plan(
         week,
         {**city_settings.by_city(freshness), **(changed or {})},
         queries.city_bands(freshness),
         errors_to_replay(freshness),
         queries.city_shares(freshness),
-        changes,
+        changes_of_today(freshness) if changes is None else changes,
     )
 
 

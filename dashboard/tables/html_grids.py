@@ -99,8 +99,7 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
         told = escape(depot["city"]) * has_cities, cells.get("status")
         short = ", ".join(cells[n] + on for n, on in vans.items() if cells.get(n))
         about = " · ".join(filter(None, told))
-        short = f"{' · ' * bool(about)}Short: {short}" * bool(short)
-        about += f'<span class="phone">{short}</span>' * bool(short)
+        about += f'<span class="phone">Short: {short}</span>' * bool(short)
         name = f'<a href="{link}">{escape(depot["name"])}</a><small>{about}</small>'
         shown = [
             f'<td class="{css_class[head]}">{cells.get(head, formatting.UNKNOWN)}</td>'

@@ -98,10 +98,7 @@ def all_models(
     decisions = [decision(model, zone) for model in records]
     is_own = scores["grain"].eq("model") & scores["forecaster"].eq("forecast")
     scored = scores[is_own].dropna(subset=["mape"]).set_index("model_version")
-    live = {
-        version: f"{formatting.percent(mape)} on {formatting.count(int(days), 'day')}"
-        for version, mape, days in scored[["mape", "n_days"]].itertuples()
-    }
+    live = scored.reindex(models["version"])[["mape", "n_days"]].reset_index(drop=True)
     went_live = pd.to_datetime(models["promoted_at"], utc=True)
     table = pd.DataFrame(
         {
@@ -110,7 +107,8 @@ def all_models(
             "Went live": formatting.days(went_live.dt.tz_convert(zone)),
             "Off by: Test before use": own,
             "Off by: Model before, same test": champion,
-            "Off by: Live": models["version"].map(live).to_list(),
+            "Off by: Live": 100 * live["mape"],
+            "Live days": live["n_days"].astype("Int64"),
             "Version": models["version"].to_list(),
         }
     )

@@ -74,12 +74,12 @@ def depot_sentence(ahead: pd.DataFrame) -> str:
     """
     short = short_of(ahead.set_index("day_on")["short"])
     late = round(ahead["undelivered"].sum())
-    lost = f", about {formatting.count(late, 'order')} late" if late else ""
-    lacking = f"Short of vans: {short}{lost}. " if short else ""
+    lost = f"about {formatting.count(late, 'order')} late" if late else ""
+    lacking = f"Short of vans: {short}{f', {lost}' * bool(lost)}. " if short else ""
     orders = formatting.count(round(ahead["point"].sum()), "order")
     difference = formatting.signed_percent(change(ahead, "point"), 0)
     told = f"{orders} in {formatting.next_days(len(ahead))}, "
-    told += f"{difference} vs last 7 days."
+    told += f"{difference} vs last 7 days{f', {lost}' * bool(lost and not short)}."
     own = ahead["vans"].max()
     vans = "" if math.isnan(own) else f" {formatting.count(int(own), 'own van')}."
     return lacking + told + vans

@@ -51,6 +51,11 @@ own = week[week["city"].eq(city) | (not city)]
 with st.container(key="by-day-of-fleet"):
     st.header("By day")
     totals = days_ahead.daily_totals(city, freshness, days_ahead.SPANS[span])
+    if span == "13 months":
+        widgets.past_occasions(totals, is_open=True)
+    else:
+        chosen = st.query_params.to_dict() | {"history": "13 months"}
+        widgets.note(widgets.OCCASIONS, formatting.link("", **chosen) + "#by-day")
     widgets.chart(
         forecast_charts.daily_totals,
         totals,
@@ -58,11 +63,6 @@ with st.container(key="by-day-of-fleet"):
         "planned. Triangles: holidays and events. Paler: days with missing data. Thin lines: "
         "the totals' 80 % bands.",
     )
-    if span == "13 months":
-        widgets.past_occasions(totals, is_open=True)
-    else:
-        chosen = st.query_params.to_dict() | {"history": "13 months"}
-        widgets.note(widgets.OCCASIONS, formatting.link("", **chosen) + "#by-day")
 
 st.header("By depot")
 names = days_ahead.day_names(city, freshness)

@@ -97,7 +97,7 @@ with week:
             hired = f", {van_plan.POOL}" * (van_plan.POOL in moved)
             notes.append(f"“+1”: a van borrowed{hired}.")
         if "−" in moved:
-            notes.append("“−1”: a van lent for fuller loads.")
+            notes.append("“−1”: a van lent.")
         if ahead["year_before"].notna().any():
             notes.append("Last year: same holiday or event, else the same weekday.")
         if notes:

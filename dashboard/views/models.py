@@ -3,6 +3,7 @@
 import streamlit as st
 
 from dashboard import queries
+from dashboard.charts import forecast_charts
 from dashboard.components import days_ahead, widgets
 from dashboard.queries import ScoreFilter
 from dashboard.tables import model_list
@@ -31,3 +32,7 @@ st.caption(
     "model went live; a few days with a holiday or event say little about it. Off by: the mean "
     "error of a depot's day (MAPE)."
 )
+if len(by_day := scores[scores["grain"] == "day"]):
+    st.header("Live, by day")
+    told = "Off by: dots are single days; lines the mean of seven days, whichever model was in use."
+    widgets.chart(forecast_charts.accuracy_by_day, by_day, told)

@@ -363,7 +363,7 @@ def test_a_phones_list_of_depots_has_vans_short_by_day_below_the_names():
         "Short: 2~on~Sun~29, 3~on~Mon~30", "Short: 1~on~Sat~28, 7~on~Mon~30",
     ]  # fmt: skip
     several = html_grids.depots(known.assign(city=["London", "Helsinki"]), numbers)
-    assert '<small>London<span class="phone"> · Short: ' in several
+    assert '<small>London<span class="phone">Short: ' in several
     heads = html.replace("\N{NO-BREAK SPACE}", "~")
     for head in (
         "Late~orders, 7~days~ahead",

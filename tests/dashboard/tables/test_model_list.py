@@ -49,13 +49,15 @@ def test_every_model_has_its_status_scores_and_decision(models):
     assert second["Went live"] == "Fri 21 Nov"
     assert math.isnan(second["Off by: Test before use"])
     live = LIVE.assign(model_version="old")
-    scored = model_list.all_models(models, live, ZONE)["Off by: Live"]
-    assert scored.isna()[0]
-    assert scored[1:].tolist() == ["7.7 % on 9 days"]
-    one = model_list.all_models(models, live.assign(n_days=1), ZONE)
-    assert one["Off by: Live"][1] == "7.7 % on 1 day"
-    assert [*one][3:6] == [
-        "Off by: Test before use", "Off by: Model before, same test", "Off by: Live",
+    scored = model_list.all_models(models, live, ZONE)
+    assert scored[["Off by: Live", "Live days"]].isna().all(axis=1).tolist() == [
+        True,
+        False,
+    ]
+    assert scored["Off by: Live"][1] == pytest.approx(7.7)
+    assert scored["Live days"][1] == 9
+    assert [*scored][3:7] == [
+        "Off by: Test before use", "Off by: Model before, same test", "Off by: Live", "Live days",
     ]  # fmt: skip
     unknown = models.assign(scores=[{"models": None}, {}])
     of_none = model_list.all_models(unknown, NO_SCORES, ZONE)
