@@ -19,8 +19,9 @@ from dashboard.tables import html_brief, html_grids
 from dashboard.text import brief, formatting, plan_summaries, summaries
 from pipelines.planning.days_ahead import FLEET_DAYS
 
-SPANS = {"3 weeks": FLEET_DAYS, "13 months": HISTORY_DAYS}
-"""Days of history in the chart of page Days ahead, by the label of the choice."""
+OCCASIONS = "Holidays and events"
+SPANS = {"3 weeks": FLEET_DAYS, "13 months": HISTORY_DAYS, OCCASIONS: HISTORY_DAYS}
+"""Days of history in the chart or list of page Days ahead, by the label of the choice."""
 
 
 @st.cache_data(max_entries=4, show_spinner=False)

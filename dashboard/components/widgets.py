@@ -55,6 +55,8 @@ def past_occasions(days: pd.DataFrame, *, is_open: bool = False) -> None:
             small_table(special, "Holidays and events")
             if special["Orders"].str.contains("≥").any():
                 st.caption("≥: some depots missing.")
+    elif is_open:
+        empty_state("No holiday or event in the last 13 months.")
 
 
 def cut_notice(number: int, most: int, noun: str = "depots") -> None:

@@ -108,7 +108,7 @@ def all_models(
             "Off by: Test before use": own,
             "Off by: Model before, same test": champion,
             "Off by: Live": 100 * live["mape"],
-            "Live days": live["n_days"].astype("Int64"),
+            "Days scored": live["n_days"].astype("Int64"),
             "Version": models["version"].to_list(),
         }
     )

@@ -51,18 +51,16 @@ own = week[week["city"].eq(city) | (not city)]
 with st.container(key="by-day-of-fleet"):
     st.header("By day")
     totals = days_ahead.daily_totals(city, freshness, days_ahead.SPANS[span])
-    if span == "13 months":
+    if span == days_ahead.OCCASIONS:
         widgets.past_occasions(totals, is_open=True)
     else:
-        chosen = st.query_params.to_dict() | {"history": "13 months"}
-        widgets.note(widgets.OCCASIONS, formatting.link("", **chosen) + "#by-day")
-    widgets.chart(
-        forecast_charts.daily_totals,
-        totals,
-        f"Orders per day: the last {span}, and {formatting.next_days(own['target_on'].nunique())} as "
-        "planned. Triangles: holidays and events. Paler: days with missing data. Thin lines: "
-        "the totals' 80 % bands.",
-    )
+        widgets.chart(
+            forecast_charts.daily_totals,
+            totals,
+            f"Orders per day: the last {span}, and {formatting.next_days(own['target_on'].nunique())} as "
+            "planned. Triangles: holidays and events. Paler: days with missing data. Thin lines: "
+            "the totals' 80 % bands.",
+        )
 
 st.header("By depot")
 names = days_ahead.day_names(city, freshness)

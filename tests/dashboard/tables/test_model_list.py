@@ -50,14 +50,14 @@ def test_every_model_has_its_status_scores_and_decision(models):
     assert math.isnan(second["Off by: Test before use"])
     live = LIVE.assign(model_version="old")
     scored = model_list.all_models(models, live, ZONE)
-    assert scored[["Off by: Live", "Live days"]].isna().all(axis=1).tolist() == [
+    assert scored[["Off by: Live", "Days scored"]].isna().all(axis=1).tolist() == [
         True,
         False,
     ]
     assert scored["Off by: Live"][1] == pytest.approx(7.7)
-    assert scored["Live days"][1] == 9
+    assert scored["Days scored"][1] == 9
     assert [*scored][3:7] == [
-        "Off by: Test before use", "Off by: Model before, same test", "Off by: Live", "Live days",
+        "Off by: Test before use", "Off by: Model before, same test", "Off by: Live", "Days scored",
     ]  # fmt: skip
     unknown = models.assign(scores=[{"models": None}, {}])
     of_none = model_list.all_models(unknown, NO_SCORES, ZONE)

@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard import queries
 from dashboard.charts.encodings import LABEL_COLOUR
-from dashboard.components import one_day, page_head, widgets
+from dashboard.components import days_ahead, one_day, page_head, widgets
 from dashboard.inference import what_if
 from dashboard.inference.what_if import Scenario
 from dashboard.planning import van_plan
@@ -911,13 +911,13 @@ def test_a_depot_whose_orders_were_withdrawn_is_not_told_of_yesterday(
 
 
 def test_days_ahead_has_the_orders_of_past_holidays_and_events(seeded, open_page):
-    short = page_text(open_page("days_ahead", city="London"))
-    link = 'href="?city=London&amp;history=13+months#by-day"'
-    assert f'{link} target="_self">{widgets.OCCASIONS}<' in short
-    app = open_page("days_ahead", history="13 months", city="London")
+    chart = page_text(open_page("days_ahead", history="13 months", city="London"))
+    assert "Orders per day: the last 13 months" in chart
+    app = open_page("days_ahead", city="London")
+    app = app.pills(key="history").select(days_ahead.OCCASIONS).run()
     assert_no_traceback(app)
     text = page_text(app)
-    assert "Orders per day: the last 13 months" in text
+    assert "Orders per day" not in text, "the list stands in place of the chart"
     london = seeded.depots.loc[seeded.depots["city"] == "London", "depot_id"]
     own = seeded.demand[seeded.demand["depot_id"].isin(london)]
     of_days = own.groupby("service_on")["orders"].sum()
