@@ -125,7 +125,9 @@ def today_html(depots: pd.DataFrame, planned: pd.DataFrame) -> str:
     far_off = f"<p>Far off so far:</p>{others}" if others and not urgent else ""
     early = today.depots_so_far(depots)[~depots["city"].isin(cities["city"])]
     so_far = early.groupby("city")["orders_so_far"].sum().items()
-    told = formatting.listed([f"{city} ({formatting.orders(n)})" for city, n in so_far])
+    told = formatting.listed(
+        [f"{city} ({formatting.orders(n)} so far)" for city, n in so_far]
+    )
     too_early = f"<p>Too early to tell: {escape(told)}.</p>" if told else ""
     note = "The plan has not changed with today's pace."
     if cities["city"].eq("").any():

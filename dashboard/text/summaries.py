@@ -79,7 +79,7 @@ def depot_sentence(ahead: pd.DataFrame) -> str:
     orders = formatting.count(round(ahead["point"].sum()), "order")
     difference = formatting.signed_percent(change(ahead, "point"), 0)
     told = f"{orders} in {formatting.next_days(len(ahead))}, "
-    told += f"{difference} vs last 7 days{f', {lost}' * bool(lost and not short)}."
+    told += f"{difference} vs last 7 days.{f' {lost.capitalize()}.' * bool(lost and not short)}"
     own = ahead["vans"].max()
     vans = "" if math.isnan(own) else f" {formatting.count(int(own), 'own van')}."
     return lacking + told + vans

@@ -16,6 +16,8 @@ SPREAD_DAYS = 56
 """Days of the spread's mean."""
 DEFAULT_SPREAD = 0.2
 """Spread of a depot without residuals, log counts."""
+MAX_SPREADS = 4.0
+"""Maximum of a residual in the spread, in means before it (lab book)."""
 MIN_SPREAD = 0.02
 """Minimum spread, log counts."""
 
@@ -38,6 +40,9 @@ def trailing_level(log_demand_dt: DepotTime, regular_dt: DepotTimeFlags) -> Depo
 def trailing_spread(residual_dt: DepotTime, valid_dt: DepotTimeFlags) -> DepotTime32:
     """Spread: mean absolute residual of the 56 days up to and including each day.
 
+    Each residual counts at most `MAX_SPREADS` times the mean of the 56 days before it, so that one
+    day out of the ordinary does not widen bands for two months (winsorized, Tukey, 1962).
+
     Args:
       residual_dt: Residuals of the baseline, log counts.
       valid_dt: Whether the residual counts: the day is regular and had a baseline forecast.
@@ -46,7 +51,12 @@ def trailing_spread(residual_dt: DepotTime, valid_dt: DepotTimeFlags) -> DepotTi
       Log counts, at least 0.02. After 56 days without a valid residual the last spread
       is kept; 0.2 before the first.
     """
-    mean_dt = carry_forward(trailing_mean(np.abs(residual_dt), valid_dt, SPREAD_DAYS))
+    size_dt = np.abs(residual_dt)
+    before_dt = carry_forward(trailing_mean(size_dt, valid_dt, SPREAD_DAYS))[:, :-1]
+    # NaN before the first residual, which is not limited.
+    limit_dt = MAX_SPREADS * np.maximum(before_dt, MIN_SPREAD)
+    size_dt[:, 1:] = np.fmin(size_dt[:, 1:], limit_dt)
+    mean_dt = carry_forward(trailing_mean(size_dt, valid_dt, SPREAD_DAYS))
     spread_dt = mean_dt.astype(np.float32)
     np.copyto(spread_dt, DEFAULT_SPREAD, where=np.isnan(spread_dt))
     return np.maximum(spread_dt, MIN_SPREAD, out=spread_dt)

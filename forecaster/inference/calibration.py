@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Float
 
+from forecaster.data.outages import without_outages
 from forecaster.data.panel import Panel
 from forecaster.inference import intervals, paths, predict, totals
 from forecaster.inference.artefact import Artefact
@@ -36,12 +37,13 @@ def calibrate_artefact(evaluation_artefact: Artefact, panel: Panel) -> Artefact:
     """
     horizon = evaluation_artefact.horizon
     origins = range(panel.step(evaluation_artefact.trained_through), panel.n_steps - 1)
-    holdout = _holdout_forecasts(evaluation_artefact, panel, origins)
+    known = without_outages(panel)
+    holdout = _holdout_forecasts(evaluation_artefact, panel, known, origins)
     history_days = panel.step(evaluation_artefact.trained_through) + 1
     network_share = fit_network_share(holdout, history_days)
     narrowing = _narrowing(holdout, network_share)
     sample: list[BaselineErrors] = []
-    errors = baseline_errors(panel, evaluation_artefact.effects, horizon)
+    errors = baseline_errors(known, evaluation_artefact.effects, horizon)
     step = -(-panel.n_depots // SAMPLED_DEPOTS)
     of_totals = totals.TotalErrors.of(_sampled(errors, step, sample), panel.cities)
     depots = BaselineErrors(*map(np.concatenate, zip(*sample, strict=True)))
@@ -65,14 +67,14 @@ def _sampled(
 
 
 def _holdout_forecasts(
-    artefact: Artefact, panel: Panel, origins: range
+    artefact: Artefact, panel: Panel, known: Panel, origins: range
 ) -> HoldoutForecasts:
-    """Raw forecasts of an artefact from each origin, with the actuals."""
+    """Raw forecasts of an artefact from each origin, with the actuals of the panel `known`."""
     baseline, correction, spread, actual, valid = [], [], [], [], []
     days = [panel.day(step) for step in origins]
     for raw in predict.predict_origins(artefact, panel, days):
         actual.append(
-            _actuals_after(panel, panel.step(raw.origin_on), artefact.horizon)
+            _actuals_after(known, known.step(raw.origin_on), artefact.horizon)
         )
         baseline.append(raw.baseline_dh)
         correction.append(raw.correction_dh)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from forecaster.data.outages import without_outages
 from forecaster.data.panel import Panel
 from forecaster.inference.infer import CLOSED, Forecast
 
@@ -46,6 +47,8 @@ def run_checks(
     checks = [_finite(candidate), _parity(parity_error)]
     if not checks[0].passed:
         return checks
+    # As in the forecast, an outage that is over says nothing of the days ahead.
+    panel = without_outages(panel)
     checks += [_depots_in_range(candidate, panel), _fleet_in_range(candidate, panel)]
     if champion is not None:
         checks.append(_like_champion(candidate, champion))

@@ -16,14 +16,14 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float32, Int
 
-from forecaster.data import inputs, lags, outages
+from forecaster.data import inputs, lags
 from forecaster.data.baseline import BaselineResiduals
 from forecaster.data.features import (
     LastDays,
     build_features,
     embedding_rows,
 )
-from forecaster.data.outages import find_outages, without_outages
+from forecaster.data.outages import DAYS_READ, find_outages, without_outages
 from forecaster.data.panel import Panel
 from forecaster.data.residual_features import CITY_MEAN_DAYS, CityResidualMean
 from forecaster.data.scaling import SPREAD_DAYS
@@ -94,8 +94,10 @@ def _passes(
 
     The calendars may differ on days beyond the horizon of a pass's first origin.
     """
-    over_r = find_outages(panel.as_of(max(origins))).over_r
-    over_on = {panel.day(step) for step in over_r.tolist()}
+    back_on: set[date] = set()
+    if len(origins) > 1:
+        outages = find_outages(panel.as_of(origins[-1]))
+        back_on = {panel.day(step) for step in outages.back_r.tolist()}
 
     def block_of(origin: date) -> int:
         return (origin - origins[0]).days // MAX_ORIGINS
@@ -104,7 +106,7 @@ def _passes(
     for origin in origins:
         if group and not (
             block_of(group[-1]) == block_of(origin)
-            and not any(group[-1] < day <= origin for day in over_on)
+            and not any(group[-1] < day <= origin for day in back_on)
             and panel.has_same_calendar(group[-1], origin, artefact.horizon + EVE_DAYS)
         ):
             yield group
@@ -299,7 +301,7 @@ def receptive_field_days(artefact: Artefact) -> int:
     and effects are computed.
     """
     before = lags.LOOKBACK_DAYS + LONGEST_LAG + SPREAD_DAYS + EFFECT_DAYS
-    before += outages.DAYS_READ
+    before += DAYS_READ
     return artefact.task.context + artefact.horizon + before
 
 

@@ -107,8 +107,7 @@ def train_model(
       ArtefactError: NumPy and Flax disagree.
     """
     recipe = fit_to_history(panel, recipe)
-    panel = without_outages(panel)
-    training_panel = evaluation_panel(panel, recipe)
+    training_panel = without_outages(evaluation_panel(panel, recipe))
     kinds = choose_kinds(training_panel.calendar, training_panel.n_steps)
     effects = fit_effects(training_panel, recipe.task.horizon)
     unidentified = n_unidentified_columns(training_panel.n_steps)
@@ -116,6 +115,7 @@ def train_model(
     evaluation_fit = first.fit("evaluation", training_panel)
     evaluation = first.export(evaluation_fit, training_panel)
     evaluation = calibrate_artefact(evaluation, panel)
+    panel = without_outages(panel)
     refit = replace(
         recipe.train,
         epochs=math.ceil(REFIT_EPOCHS_SHARE * evaluation_fit.epochs),

@@ -72,7 +72,7 @@ class Plan:
         for none), extra, off_road, note, made_by and made_at of its `VanDecision`; is_decided
         (whether the decision settles the day: a hire does only if the day is no longer short);
         at_pace (vans needed for a running day's estimated orders, otherwise `needed`), short_at_pace
-        (vans that lack then; 0 if vans are not known), is_enough (none does) and is_due (neither
+        (vans lacking at that pace; 0 if vans are not known), is_enough (none does) and is_due (neither
         enough nor decided); and for days that are short without hired vans: lacking (vans short without them), for_likely
         (hired vans for a chance of at least LIKELY), full_chance and likely_chance (chances with
         these hired vans), chance_without and undelivered_without (without hired vans).
@@ -114,7 +114,7 @@ def make_plan(
         correlated.
       replay: Last year's errors, from the artefact that made the forecast; None if not available.
       shares: `days_ahead.city_shares`; no rows where orders have no times.
-      changes: Of running days.
+      changes: Estimated less planned orders of running days.
     """
     keys = zip(bands["city"], bands["target_on"], strict=True)
     band_of = dict(zip(keys, zip(bands["p10"], bands["p90"], strict=True), strict=True))
@@ -228,7 +228,7 @@ class _CityDay:
 
     def needed_with(self, change: float) -> int:
         """The vans needed if the day has `change` more orders than planned."""
-        if abs(change) <= LEAST_CHANGE * self.planned or not self.planned:
+        if not (self.planned and abs(change) > LEAST_CHANGE * self.planned):
             return self.enough(self.city.service_level)
         orders_sr = self.orders_sr * (1 + change / self.planned)
         capacity = self.city.orders_per_van / self.load.fullest

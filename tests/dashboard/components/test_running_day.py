@@ -84,7 +84,7 @@ def test_today_is_told_city_by_city_and_escaped(depots, monkeypatch):
     assert "Too early" not in both
     # Where all orders of a day come late, none are expected by eleven.
     late = apart.assign(share=[[1 / 24] * 24, [0.0] * 23 + [1.0]])
-    assert "<p>Too early to tell: Delft (110).</p>" in running_day.today_html(
+    assert "<p>Too early to tell: Delft (110 so far).</p>" in running_day.today_html(
         late, planned
     )
     assert running_day.today_html(depots[:0], planned) == ""

@@ -46,7 +46,7 @@ def test_a_depots_sentence_names_its_short_days_and_compares_those_known_in_both
     assert summaries.depot_sentence(days) == f"{short}, about 11 orders late. {orders}"
     none_late = days.assign(undelivered=0.0)
     assert summaries.depot_sentence(none_late) == f"{short}. {orders}"
-    late = f"{orders[:-1]}, about 11 orders late."
+    late = f"{orders} About 11 orders late."
     assert summaries.depot_sentence(days.assign(short=0)) == late, "as in the list"
     assert summaries.depot_sentence(none_late.assign(short=0)) == orders
     known = summaries.depot_sentence(none_late.assign(short=0, vans=5.0))

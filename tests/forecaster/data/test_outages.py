@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from forecaster.data import outages
 from forecaster.data.outages import find_outages, without_outages
-from forecaster.inference import infer
+from forecaster.inference import calibration, infer, predict
+from forecaster.model import two_stage_fit
 from tests.make import START, make_artefact, make_events, make_holidays, make_panel
 
 N_DAYS = 200
@@ -38,9 +39,9 @@ def test_days_without_orders_are_an_outage_once_orders_are_back(days):
     panel = with_zeros(slice(120, 120 + days), rows=[1])
     assert found(panel) == {(1, 120 + day) for day in range(days)}
     # A Sunday has less than half of a Friday's orders.
-    [over_on] = find_outages(panel).over_r.tolist()
-    assert 0 <= over_on - 120 - days <= 1
-    over = panel.day(over_on)
+    [back_on] = find_outages(panel).back_r.tolist()
+    assert 0 <= back_on - 120 - days <= 1
+    over = panel.day(back_on)
     assert found(panel.as_of(over)) == found(panel)
     assert found(panel.as_of(over - timedelta(days=1))) == set(), "perhaps for good"
 
@@ -80,14 +81,15 @@ def test_holidays_events_and_the_end_of_a_year_come_again():
     assert found(panel) == {(1, december), (1, december + 1)}
 
 
-def test_a_frequent_event_hides_no_outage():
+@pytest.mark.parametrize("depot", [None, "D1"])
+def test_a_frequent_event_hides_no_outage(depot):
     every_other = [
         (
             "promotion",
             START + timedelta(days=day),
             START + timedelta(days=day),
             None,
-            None,
+            depot,
             None,
         )
         for day in range(0, N_DAYS, 2)
@@ -104,6 +106,31 @@ def test_few_orders_and_often_none_are_no_evidence():
     assert len(found(often)) <= outages.MANY_RUNS + 1
 
 
+def test_holidays_on_which_a_depot_was_shut_hide_no_outage_after_them():
+    """One of them is a weekday that the outage has, too."""
+    days = [90, 99, 108, 111]
+    holidays = make_holidays(
+        *((START + timedelta(days=day), f"Day {day}") for day in days)
+    )
+    panel = with_zeros(days, [1], make_panel(n_days=N_DAYS, holidays=holidays))
+    panel = with_zeros(slice(125, 130), [1], panel)
+    assert found(panel) == {(1, day) for day in range(125, 130)}
+
+
+def test_the_second_friday_of_a_month_is_found_too():
+    panel = with_zeros([120, 134], [1])
+    assert found(panel) == {(1, 120), (1, 134)}
+
+
+def test_a_missing_feed_and_a_few_orders_within_hide_no_outage():
+    panel = with_zeros(slice(100, 130), [1])
+    panel.demand_dt[1, 115] = 2.0
+    assert found(panel) == {(1, day) for day in range(100, 130) if day != 115}
+    panel = with_zeros(slice(80, 83), [1])
+    panel.demand_dt[1, 83:150] = np.nan
+    assert found(panel) == {(1, 80), (1, 81), (1, 82)}
+
+
 def test_what_follows_is_forecast_as_if_the_days_had_not_been_observed():
     panel = with_zeros(slice(150, 160))
     demand_dt = panel.demand_dt.copy()
@@ -115,17 +142,81 @@ def test_what_follows_is_forecast_as_if_the_days_had_not_been_observed():
     )
     for name in ("p10_dh", "p50_dh", "p90_dh"):
         np.testing.assert_array_equal(getattr(with_gap, name), getattr(without, name))
-    assert without_outages(make_panel()) is not None
+    plain = make_panel()
+    assert without_outages(plain) is plain
     assert np.isnan(without_outages(panel).demand_dt[:, 150:160]).all()
 
 
-def test_many_origins_see_an_outage_as_each_alone_does():
-    panel = with_zeros(slice(185, 190), rows=[1, 2])
+@pytest.mark.parametrize("announced", [None, 195])
+def test_many_origins_see_an_outage_as_each_alone_does(announced):
+    """Also if it turns out to have been an event, which is announced when it is over."""
+    events = make_events()
+    if announced:
+        days = [START + timedelta(days=day) for day in (185, 189, announced)]
+        events = make_events(("strike", days[0], days[1], None, None, days[2]))
+    panel = with_zeros(
+        slice(185, 190), [1, 2], make_panel(n_days=N_DAYS, events=events)
+    )
     artefact = make_artefact(panel)
     origins = [panel.day(step) for step in range(182, N_DAYS - 1)]
     for origin, one in infer.forecast_origins(artefact, panel, origins):
         alone = infer.forecast(artefact, panel.as_of(origin))
-        np.testing.assert_allclose(one.p50_dh, alone.p50_dh, rtol=2e-4)
+        for name in ("p10_dh", "p50_dh", "p90_dh"):
+            np.testing.assert_allclose(
+                getattr(one, name), getattr(alone, name), rtol=2e-4, err_msg=name
+            )
+    assert list(infer.forecast_origins(artefact, panel, [])) == []
+
+
+def test_an_outage_at_the_edge_of_the_receptive_field_is_found():
+    panel = make_panel(n_days=1500)
+    artefact = make_artefact(panel)
+    reach = predict.receptive_field_days(artefact)
+    first = panel.n_steps - (reach - outages.DAYS_READ)
+    panel = with_zeros(slice(first - 20, first + 20), [1], panel)
+    cut = panel.last(reach)
+    near = slice(first - panel.n_steps, None)
+    of_cut, of_whole = (find_outages(each).day_dt[:, near] for each in (cut, panel))
+    assert of_whole[1, :20].all()
+    np.testing.assert_array_equal(of_cut, of_whole)
+
+
+class StopError(Exception):
+    """Raised in place of training."""
+
+
+def test_training_sees_an_open_outage_as_it_was_known(monkeypatch):
+    """The first fit ends within one; of the one before it, it reads nothing."""
+    panel, recipe = make_panel(n_days=300), two_stage_fit.Recipe()
+    fitted = two_stage_fit.fit_to_history(panel, recipe)
+    cut = two_stage_fit.evaluation_panel(panel, fitted).n_steps
+    panel = with_zeros(slice(100, 103), panel=panel)
+    panel = with_zeros(slice(cut - 6, cut + 5), panel=panel)
+    seen = []
+
+    def stop(training_panel, _horizon):
+        seen.append(training_panel)
+        raise StopError
+
+    monkeypatch.setattr(two_stage_fit, "fit_effects", stop)
+    with pytest.raises(StopError):
+        two_stage_fit.train_model(panel, recipe)
+    assert np.isnan(seen[0].demand_dt[:, 100:103]).all()
+    assert (seen[0].demand_dt[:, -6:] == 0).all()
+
+
+def test_a_held_out_day_within_an_outage_is_forecast_from_its_zeros_and_does_not_count():
+    panel = with_zeros(slice(180, 186), [1])
+    artefact = make_artefact(panel.as_of(panel.day(170)))
+    origins = range(170, N_DAYS - 1)
+    made = calibration._holdout_forecasts(
+        artefact, panel, without_outages(panel), origins
+    )
+    within = infer.forecast(artefact, panel.as_of(panel.day(183)))
+    baseline_dh = predict.predict(artefact, panel.as_of(panel.day(183))).baseline_dh
+    np.testing.assert_allclose(made.baseline[183 - 170], baseline_dh, rtol=2e-4)
+    assert within.p50_dh[1].max() > 0
+    assert not made.valid[180 - 170 - 1, 1, :6].any()
 
 
 def oracle(demand_dt):
@@ -134,26 +225,26 @@ def oracle(demand_dt):
     for depot, demand_t in enumerate(demand_dt):
         n_steps, missed_on, step = len(demand_t), [], 0
         while step < n_steps:
-            if demand_t[step] > 0:
+            if demand_t[step] >= 5:
                 step += 1
                 continue
             start = step
-            while step < n_steps and not demand_t[step] > 0:
+            while step < n_steps and not demand_t[step] >= 5:
                 step += 1
             usual = {}
             for day in range(start, step):
                 if demand_t[day] == 0:
                     before = list(range(day % 7, start, 7))[-4:]
-                    known = [demand_t[t] for t in before if not np.isnan(demand_t[t])]
-                    if len(known) >= 3 and min(known) >= 5:
-                        usual[day] = min(known)
+                    busy = [demand_t[t] for t in before if demand_t[t] >= 5]
+                    if len(busy) >= 3:
+                        usual[day] = min(busy)
             if not usual:
                 continue
             is_often = len([t for t in missed_on if start - t <= 112]) >= 4
             missed_on.append(start)
             after = demand_t[step : step + 7]
             is_back = (after >= max(usual.values()) / 2).any()
-            if is_back and not is_often and step - start <= 63:
+            if is_back and not is_often and max(usual) - min(usual) < 63:
                 days |= {(depot, day) for day in usual}
     return days
 
@@ -177,10 +268,10 @@ def test_outages_are_those_of_an_oracle_and_no_later_day_changes_them(
     demand_dt[rng.random(demand_dt.shape) < share / 2] = np.nan
     panel = replace(panel, demand_dt=demand_dt)
     assert found(panel) == oracle(demand_dt)
-    known, over_r = found(panel), find_outages(panel).over_r
+    known, back_r = found(panel), find_outages(panel).back_r
     for cut in rng.integers(30, N_DAYS, 5):
         before = found(panel.as_of(panel.day(int(cut) - 1)))
         assert before == oracle(demand_dt[:, :cut])
         assert before <= known
         if before != {each for each in known if each[1] < cut}:
-            assert (over_r >= cut).any()
+            assert (back_r >= cut).any()
