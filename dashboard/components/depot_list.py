@@ -112,7 +112,7 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
     off_by = f"{html_tables.ERROR}, {last_on.replace('Yesterday', 'yesterday')}"
     totals = {
         f"Orders: {short.columns[0]}": orders.iloc[:, 0],
-        f"Orders: {period}": orders.sum(axis=1),
+        f"Orders: {period}": orders.round().sum(axis=1),
     }
     table = pd.DataFrame(totals).round().astype("Int64")
     others = {

@@ -68,7 +68,7 @@ def short_at_pace(days: pd.DataFrame) -> None:
     columns = short[["city", "target_on", "short_at_pace"]].itertuples(index=False)
     links = [f"{html_tables.city_name(city, day)} {n:,}" for city, day, n in columns]
     if told := formatting.listed(links, 5, "cities"):
-        st.html(f'<p class="hf-note">Short at today\'s pace: {told}.</p>')
+        st.html(f'<p class="hf-note kept">Short at today\'s pace: {told}.</p>')
 
 
 def changed_days(plan: Plan) -> None:

@@ -20,8 +20,6 @@ from pipelines.schema.planned_orders import PLANNED_PARTS
 from pipelines.schema.running_day import RUNNING_DAY
 
 MAX_MODELS = 100
-CLOCK_MINUTES = 10
-"""Minutes between estimates of the running day; loading data also triggers a new estimate."""
 
 
 # From its first count on, a depot counts as missing on each open day without a count.
@@ -118,8 +116,7 @@ def last_day(freshness: Freshness) -> pd.DataFrame:
 def clock() -> datetime:
     """The end of the current ten-minute interval, as a cache key: no order so far is later."""
     now = datetime.now(zone())
-    begun = now.minute // CLOCK_MINUTES + 1
-    return now.replace(minute=begun * CLOCK_MINUTES - 1, second=59, microsecond=0)
+    return now.replace(minute=now.minute // 10 * 10 + 9, second=59, microsecond=0)
 
 
 @st.cache_data(max_entries=4, show_spinner=False)

@@ -236,7 +236,7 @@ def _city_totals(
         for day, total in totals.items()
     }
     wide = [
-        f'<td class="wide">{formatting.orders(totals.sum())}</td>',
+        f'<td class="wide">{formatting.orders(totals.round().sum())}</td>',
         f'<td class="wide">{change}</td>',
     ]
     css_class = "total" if is_planned else "year"
@@ -272,7 +272,8 @@ def _depot(rows: list[Row], days: Days) -> str:
     first = rows[0]
     busiest = max(row["point"] for row in rows)
     link = escape(formatting.link("depot", depot=first["depot_id"]))
-    total = formatting.orders(sum(row["point"] for row in rows))
+    # Whole orders of each day, as in its cells.
+    total = formatting.orders(sum(round(row["point"]) for row in rows))
     cells = [
         *in_columns({row["target_on"]: _week_cell(row, busiest) for row in rows}, days),
         f'<td class="wide">{total}</td>',

@@ -76,7 +76,7 @@ def depot_sentence(ahead: pd.DataFrame) -> str:
     late = round(ahead["undelivered"].sum())
     lost = f"about {formatting.count(late, 'order')} late" if late else ""
     lacking = f"Short of vans: {short}{f', {lost}' * bool(lost)}. " if short else ""
-    orders = formatting.count(round(ahead["point"].sum()), "order")
+    orders = formatting.count(int(ahead["point"].round().sum()), "order")
     difference = formatting.signed_percent(change(ahead, "point"), 0)
     told = f"{orders} in {formatting.next_days(len(ahead))}, "
     told += f"{difference} vs last 7 days.{f' {lost.capitalize()}.' * bool(lost and not short)}"
@@ -272,7 +272,7 @@ def planners_sentence(overridden: pd.DataFrame) -> str:
     every = overridden.iloc[0]
     days = formatting.count(int(every["counted"]), "depot-day")
     own, model = map(formatting.percent, every[["override_mape", "forecast_mape"]])
-    return f"Planners changed {days}: off by {own}; the model would have been off by {model}."
+    return f"Planners changed {days}: off by {own}; the forecasts that they changed, by {model}."
 
 
 def _of_depots(counted: pd.DataFrame, scored: pd.DataFrame) -> str:

@@ -16,6 +16,8 @@ SPREAD_DAYS = 56
 """Days of the spread's mean."""
 DEFAULT_SPREAD = 0.2
 """Spread of a depot without residuals, log counts."""
+SPREAD_DAYS_READ = 2 * SPREAD_DAYS
+"""Days up to a day that tell its spread: each residual is compared with those before it."""
 MAX_SPREADS = 4.0
 """Maximum of a residual in the spread, in means before it (lab book)."""
 MIN_SPREAD = 0.02

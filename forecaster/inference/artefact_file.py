@@ -13,7 +13,7 @@ import numpy as np
 
 from forecaster.errors import ArtefactError
 
-SCHEMA = 13
+SCHEMA = 14
 """Raise it when the layout or the meaning of the manifest or of the arrays changes, or
 `data.effect_columns` does; not when the network's columns change, which is detected by their names."""
 MANIFEST = "manifest.json"

@@ -26,7 +26,7 @@ from forecaster.data.features import (
 from forecaster.data.outages import DAYS_READ, find_outages, without_outages
 from forecaster.data.panel import Panel
 from forecaster.data.residual_features import CITY_MEAN_DAYS, CityResidualMean
-from forecaster.data.scaling import SPREAD_DAYS
+from forecaster.data.scaling import SPREAD_DAYS_READ
 from forecaster.data.signal_effects import WEEKDAY_MEDIAN_DAYS
 from forecaster.data.yearly_features import LONGEST_LAG
 from forecaster.errors import NoDataError
@@ -129,7 +129,7 @@ def _predict_pass(
     _require_calendar(panel, artefact.horizon)
     near = panel.last(EFFECT_DAYS + _n_days(origins))
     effect_sd_dt = artefact.effects.calendar.sd_of(near)
-    reach = receptive_field_days(artefact)
+    reach = _feature_days(artefact)
     own_od = np.stack([own_days(panel, panel.step(day) + 1, reach) for day in origins])
     raw = _network_forecasts(artefact, panel, origins, own_od)
     for position, (origin, own_d) in enumerate(zip(origins, own_od, strict=True)):
@@ -199,8 +199,8 @@ def _n_days(origins: Sequence[date]) -> int:
 
 
 def _days_read(artefact: Artefact, origins: Sequence[date]) -> int:
-    """Days up to the last of the origins that can influence any of their forecasts."""
-    return receptive_field_days(artefact) + _n_days(origins) - 1
+    """Days up to the last of the origins that the features of any of them read."""
+    return _feature_days(artefact) + _n_days(origins) - 1
 
 
 class _Predictor:
@@ -255,7 +255,9 @@ class _Predictor:
         """Mean residuals of the cities, from observed days only."""
         artefact = self._artefact
         n_days = artefact.task.context + n_origin_days - 1
-        before = CITY_MEAN_DAYS + SPREAD_DAYS + EFFECT_DAYS + 2 * lags.LOOKBACK_DAYS
+        before = (
+            CITY_MEAN_DAYS + SPREAD_DAYS_READ + EFFECT_DAYS + 2 * lags.LOOKBACK_DAYS
+        )
         city_mean = CityResidualMean()
         chunks = list(_chunks(panel.last(n_days + before)))
         effects = self._threads.map(partial(artefact.effects.of, horizon=1), chunks)
@@ -297,11 +299,14 @@ def _of_new_depots(
 def receptive_field_days(artefact: Artefact) -> int:
     """Number of a panel's days up to the origin that can influence a forecast.
 
-    These are the network's context, and before it the days from which its lags, spreads
-    and effects are computed.
+    These are the days that its features read, and before them those that tell of outages.
     """
-    before = lags.LOOKBACK_DAYS + LONGEST_LAG + SPREAD_DAYS + EFFECT_DAYS
-    before += DAYS_READ
+    return _feature_days(artefact) + DAYS_READ
+
+
+def _feature_days(artefact: Artefact) -> int:
+    """Days of the network's context, and before it those of its lags, spreads and effects."""
+    before = lags.LOOKBACK_DAYS + LONGEST_LAG + SPREAD_DAYS_READ + EFFECT_DAYS
     return artefact.task.context + artefact.horizon + before
 
 

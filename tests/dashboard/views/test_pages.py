@@ -135,7 +135,7 @@ def test_the_fleet_shows_its_total_and_every_depot_those_with_missing_data_first
     assert_no_traceback(app)
     text = page_text(app)
     newest = seeded.forecasts[seeded.forecasts["origin_on"] == seeded.through]
-    assert f"{round(newest['p50'].sum()):,}" in text
+    assert f"{newest.groupby('target_on')['p50'].sum().round().sum():,.0f}" in text
     assert "the depots need not add up to it" in text
     assert "orders</small></dd>" not in text, "no busiest day"
     for name in seeded.depots["name"]:
@@ -246,7 +246,7 @@ def test_the_list_of_depots_has_the_next_day_what_is_missing_and_the_last_error(
     for depot_id, name, *_ in DEPOTS:
         own = ahead[ahead["depot_id"] == depot_id].set_index("target_on")["point"]
         first = f"{round(own[day]):,}" if own[day] else "closed"
-        assert by_name[name][:2] == [first, f"{round(own.sum()):,}"]
+        assert by_name[name][:2] == [first, f"{own.round().sum():,.0f}"]
         if depot_id in off.dropna():
             off_by = by_name[name][-1].removesuffix(" outside the band")
             assert off_by == formatting.signed(round(off[depot_id]))
@@ -464,7 +464,7 @@ def test_every_choice_of_a_depot_reaches_the_url_and_the_page(seeded, open_page)
         assert app.title[0].value == names[depot]
         own = seeded.forecasts[seeded.forecasts["depot_id"] == depot]
         own = own[own["origin_on"] == seeded.through]["point"]
-        assert f"{round(own.sum()):,}" in page_text(app)
+        assert f"{own.round().sum():,.0f}" in page_text(app)
     app.selectbox(key="choice of depot").set_value(None).run()
     assert "depot" not in app.query_params
 

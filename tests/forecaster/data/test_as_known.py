@@ -92,7 +92,7 @@ def test_calibration_forecasts_with_what_each_origin_knew():
     panel = panel_of(*LONG_KNOWN, (GAME, ANNOUNCED))
     evaluation = make_artefact(panel.as_of(GAME - timedelta(days=HORIZON)))
     origins = range(panel.step(evaluation.trained_through), panel.n_steps - 1)
-    holdout = calibration._holdout_forecasts(evaluation, panel, origins)
+    holdout = calibration._holdout_forecasts(evaluation, panel, panel, origins)
     for at, step in list(enumerate(origins))[::3]:
         alone = predict.predict(evaluation, panel.as_of(panel.day(step)))
         np.testing.assert_allclose(

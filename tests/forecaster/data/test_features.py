@@ -153,7 +153,7 @@ def test_days_beyond_the_receptive_field_change_no_feature():
     panel = long_panel(n_days=1400, holidays=CHRISTMAS)
     artefact = make_artefact(panel)
     served = panel.last(predict.receptive_field_days(artefact))
-    assert served.n_steps < 1200
+    assert served.n_steps < 1350
     whole, cut = (build_features(each, ("holiday",), 7) for each in (panel, served))
     # The context and the days its lags reach.
     near = slice(-(artefact.task.context + LOOKBACK_DAYS + 7), None)

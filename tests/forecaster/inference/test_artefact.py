@@ -158,7 +158,7 @@ def test_another_schema_has_its_own_message_and_is_told_by_the_manifest(path, sc
 
     rewritten(path, change)
     with pytest.raises(
-        ArtefactError, match=rf"schema {schema}.*reads schema 13.*train --through 20"
+        ArtefactError, match=rf"schema {schema}.*reads schema 14.*train --through 20"
     ):
         artefacts.load(path)
     assert is_of_another_schema(path)
@@ -178,9 +178,9 @@ def test_a_kept_artefact_keeps_its_forecast():
     (kept / "schema-N.json").write_text(json.dumps(quantiles))
     """
     kept = Path(__file__).parent / "kept"
-    artefact = artefacts.load(kept / "schema-13.npz")
+    artefact = artefacts.load(kept / "schema-14.npz")
     panel = make_panel(n_depots=3, n_days=100)
-    expected = json.loads((kept / "schema-13.json").read_text())
+    expected = json.loads((kept / "schema-14.json").read_text())
     result = infer.forecast(artefact, panel)
     for name, values in expected.items():
         np.testing.assert_allclose(getattr(result, name), values, rtol=1e-4)
