@@ -362,16 +362,17 @@ def test_the_days_ahead_of_thirty_depots_print_on_one_sheet(fleet, visit):
     assert pdf.count(b"/Type /Page\n") == 1
 
 
-def test_the_heads_of_a_long_grid_stay_in_sight(fleet, visit):
+@pytest.mark.parametrize(("path", "grid"), [("", ".hf-fleet"), ("depot", ".hf-depots")])
+def test_the_heads_of_a_long_grid_stay_in_sight(fleet, visit, path, grid):
     window = visit(fleet, "phone")
-    window.to("/?city=Rotterdam")
+    window.to(f"/{path}?city=Rotterdam")
     height = 450
     window.page.set_viewport_size(
         {"width": browser.SIZES["phone"][0], "height": height}
     )
-    head = window.page.locator(".hf-fleet thead th").nth(1)
-    window.page.locator(".hf-fleet tbody tr").last.scroll_into_view_if_needed()
-    window.page.locator(".hf-fleet tbody tr").last.evaluate(
+    head = window.page.locator(f"{grid} thead th").nth(1)
+    window.page.locator(f"{grid} tbody tr").last.scroll_into_view_if_needed()
+    window.page.locator(f"{grid} tbody tr").last.evaluate(
         "row => row.scrollIntoView({block: 'center'})"
     )
     header = window.page.get_by_test_id("stHeader").bounding_box()
