@@ -23,13 +23,13 @@ SAME_WEEKDAYS, MIN_BUSY = 4, 3
 MIN_ORDERS = 5
 """Minimum orders of a busy day."""
 BACK_DAYS, BACK_SHARE = 7, 0.5
-"""Days after a run; orders are back on the first that has at least this share of a usual day's."""
+"""Orders are back if one of the days after a run has at least this share of a usual day's."""
 MANY_RUNS, MANY_DAYS = 4, 112
-"""A depot that had as many runs in so many days before often has none."""
+"""Zeros are usual at a depot that missed orders in this many runs of the days before."""
 MAX_DAYS = 63
 """Maximum days from the first to the last one without orders: after more, a depot begins anew."""
 RARE_DAYS, EVENT_DAYS = 14, 56
-"""Maximum days with an event among the last ones, at which a day with one is special."""
+"""An event is rare if at most `RARE_DAYS` of the depot's last `EVENT_DAYS` days had one."""
 YEAR_END_SINCE, YEAR_END_UNTIL = 1222, 102
 """First and last day of the end of a year, see `dates.month_days`."""
 DAYS_READ = 2 * MAX_DAYS + MANY_DAYS + 7 * (SAME_WEEKDAYS + 1) + EVENT_DAYS

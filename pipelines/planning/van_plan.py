@@ -8,6 +8,7 @@ fullest shift decides the need, and a day is delivered in full if each of its sh
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -214,25 +215,34 @@ class _CityDay:
     """The paths of a city's orders on one day, and the vans that they need.
 
     Attributes:
-      orders_sr: Orders on each path, of each of the city's depots.
       load: How the city's shifts share the orders.
-      vans_s: Vans that each path needs, if they may be moved between the depots.
+      orders_sr: Orders on each path, of each of the city's depots.
       planned: The planned total.
     """
 
     city: CitySettings
     load: Load
     orders_sr: np.ndarray
-    vans_s: np.ndarray
     planned: float
+
+    @property
+    def capacity(self) -> float:
+        """Orders that a van carries on the day, less if one shift is fuller than the others."""
+        return self.city.orders_per_van / self.load.fullest
+
+    @cached_property
+    def vans_s(self) -> np.ndarray:
+        """Vans that each path needs, if they may be moved between the depots."""
+        return self._vans(self.orders_sr)
+
+    def _vans(self, orders_sr: np.ndarray) -> np.ndarray:
+        return np.asarray(vans.vans_for(orders_sr, self.capacity).sum(axis=1))
 
     def needed_with(self, change: float) -> int:
         """The vans needed if the day has `change` more orders than planned."""
         if not (self.planned and abs(change) > LEAST_CHANGE * self.planned):
             return self.enough(self.city.service_level)
-        orders_sr = self.orders_sr * (1 + change / self.planned)
-        capacity = self.city.orders_per_van / self.load.fullest
-        vans_s = vans.vans_for(orders_sr, capacity).sum(axis=1)
+        vans_s = self._vans(self.orders_sr * (1 + change / self.planned))
         return vans.vans_that_suffice(vans_s, self.city.service_level)
 
     def enough(self, level: float) -> int:
@@ -333,10 +343,9 @@ def _plan_city(
     carried_s = np.full(len(orders_sr), np.nan if city.vans is None else 1.0)
     for day, rows in week.groupby("target_on").indices.items():
         load = loads.get((city.city, pd.Timestamp(str(day))), shifts.Load())
-        capacity = city.orders_per_van / load.fullest
-        vans_s = vans.vans_for(orders_sr[:, rows], capacity).sum(axis=1)
         planned = float(planned_r[rows].sum())
-        city_day = _CityDay(city, load, orders_sr[:, rows], vans_s, planned)
+        city_day = _CityDay(city, load, orders_sr[:, rows], planned)
+        capacity = city_day.capacity
         outcome = city_day.outcome(city.decision_on(pd.Timestamp(str(day)).date()))
         has, cases = outcome["vans"], (case_rs[rows], capacity)
         needed_r[rows], allocated_r[rows] = _allocate(
@@ -362,7 +371,7 @@ def _plan_city(
         }
         days.append(total | outcome)
         if has is not None:
-            carried_s *= vans_s <= has
+            carried_s *= city_day.vans_s <= has
     alone_from_r = week["vans"].fillna(pd.Series(allocated_r, week.index))
     depots = week.assign(
         needed=needed_r,
