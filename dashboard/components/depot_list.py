@@ -68,8 +68,8 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
     if not numbers.empty:
         late = "Vans short and late orders assume the moves that Plan proposes. "
         late *= bool(numbers.columns.str.startswith(html_grids.LATE).any())
-        outside = "Bold on grey: orders outside the 80\N{NO-BREAK SPACE}% band."
-        st.caption(f"{late}Too high by: a minus means too low. {outside} {last_week}")
+        outside = "Bold on grey: orders outside the 80\N{NO-BREAK SPACE}% band. “–”: closed, or not known yet."
+        st.caption(f"{late}Error: forecast less orders. {outside} {last_week}")
 
 
 def _in_order(depots: pd.DataFrame, numbers: pd.DataFrame, order: str) -> pd.DataFrame:

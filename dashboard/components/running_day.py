@@ -75,8 +75,10 @@ def _running(
 ) -> pd.DataFrame:
     """`today.running_depots` of a depot or a city, at a time from `queries.clock`; empty without data."""
     running = queries.running_depots(now, freshness)
-    own = running if running.empty else running[running[column] == place]
-    return own if own.empty else today.running_depots(own)
+    if running.empty:
+        return running
+    depots = today.running_depots(running)
+    return depots[depots[column] == place]
 
 
 def _lacking_vans(so_far: pd.DataFrame, planned: pd.DataFrame) -> list[str]:

@@ -48,8 +48,8 @@ FRACTIONS = {
     "bias", "change", "coverage", "error_share", "mape", "naive_mape", "wape",
 }  # fmt: skip
 MISSES_NOTE = (
-    "Too high by: the model's last forecast less the actual orders; with a minus, it was too "
-    "low. Bold on grey: orders outside the 80\N{NO-BREAK SPACE}% band."
+    "Error: the model's last forecast less the actual orders. Bold on grey: orders outside the "
+    "80\N{NO-BREAK SPACE}% band."
 )
 OCCASION = "Holiday or event"
 MANY_DAYS = 6

@@ -12,7 +12,7 @@ import pandas as pd
 
 from dashboard.text import formatting
 
-ERROR, ERROR_SHARE = "Too high by", "Too high by %"
+ERROR, ERROR_SHARE = "Error", "Error %"
 """Columns of forecast less actual, as signed whole numbers and as percentages."""
 SIGNED_PERCENTAGES = {"Bias": 1, ERROR_SHARE: 0}
 """Columns of signed percentages, and their number of decimals."""

@@ -24,7 +24,7 @@ ROLES = {
 def status(
     models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo, occasions: Names
 ) -> str:
-    """Sentences on the live model's test, accuracy and age, and on the outcome of the newest model.
+    """Sentences on the live model's accuracy, age and test, and on the outcome of the newest model.
 
     Args:
       models: `queries.models`.
@@ -33,20 +33,23 @@ def status(
       occasions: Names of holidays and events by day; named if few days are scored.
     """
     newest = max(models.to_dict("records"), key=itemgetter("created_at"))
-    outcome = _outcome(newest, zone)
+    outcome = ""
+    if newest["role"] != "champion":
+        day = formatting.day(newest["created_at"].astimezone(zone))
+        outcome = f"The newest model, trained on {day}: {decision(newest, zone)}."
     champions = models[models["role"] == "champion"].to_dict("records")
     if not champions:
         return f"No model is in use, so no forecasts will be made. {outcome}"
     [champion] = champions
     test = _test_sentence(champion["scores"])
     live = _live_sentence(champion, scores, zone, occasions)
-    return " ".join(filter(None, [test, live, outcome]))
+    return " ".join(filter(None, [live, test, outcome]))
 
 
 def _test_sentence(scores: Mapping[Any, Any]) -> str:
-    """'In the test before use, the model was off by 8.4 %, the model before by 8.5 %.'; '' without one."""
+    """'In the test before use, it was off by 8.4 %, the model before by 8.5 %.'; '' without one."""
     own, before = (_tested(scores, name) / 100 for name in ("gru", "champion"))
-    told = f"In the test before use, the model was off by {formatting.percent(own)}"
+    told = f"In the test before use, it was off by {formatting.percent(own)}"
     compared = f", the model before by {formatting.percent(before)}"
     return f"{told}{compared * (before >= 0)}." * (own >= 0)
 
@@ -70,14 +73,6 @@ def _live_sentence(
         told = f"{told} with {formatting.listed([*special])}"
     subject = f"Live since {formatting.day(since)} and scored on {told}, the model was"
     return summaries.error_sentence(subject, live)
-
-
-def _outcome(newest: Model, zone: ZoneInfo) -> str:
-    """'The newest model, trained on Fri 21 Nov: turned down. It is worse than …'; '' if in use."""
-    if newest["role"] == "champion":
-        return ""
-    day = formatting.day(newest["created_at"].astimezone(zone))
-    return f"The newest model, trained on {day}: {decision(newest, zone)}."
 
 
 def _tested(scores: Mapping[Any, Any], name: str) -> float:

@@ -6,6 +6,7 @@ from datetime import date
 from operator import itemgetter
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from dashboard.queries.depot import DepotStatus
@@ -13,7 +14,6 @@ from dashboard.queries.pipeline import RunInProgress
 from dashboard.text import formatting
 
 Row = dict[Hashable, Any]
-LEVELS = {"depots": "depots' days", "cities": "cities'", "fleet": "the fleet's"}
 AT_WORK = {"ingest": "Loading", "demand": "Counting orders", "forecast": "Forecasting"}
 WEEK_DAYS = 7
 NIGHT_BEFORE = "grain == 'horizon' and horizon == 1"
@@ -185,20 +185,19 @@ def error_sentence(
 
 
 def coverage_sentence(bands: pd.DataFrame) -> str:
-    """The coverage of the bands, from `queries.band_coverage`.
+    """'71 % of days were in the 80 % band: it was too narrow.', from `queries.band_coverage`; '' if empty.
 
-    'In the 80 % band: 71 % of depots' days, 67 % of the fleet's; 80 % would be right. The bands were too
-    narrow.', by the depots' days; '' without bands.
+    Depots' days count; the bands of cities and of the fleet have a table.
     """
-    sums = bands.assign(inside=bands["coverage"] * bands["counted"]).groupby("level")
-    shares = sums["inside"].sum() / sums["counted"].sum()
-    levels = LEVELS if len(shares) > 1 else {"depots": "days"}
-    told = [f"{shares[n]:.0%} of {levels[n]}" for n in levels if n in shares]
-    share = round(float(shares.get("depots", 0.8)), 2)
+    depots = bands[bands["level"] == "depots"]
+    if depots.empty:
+        return ""
+    share = round(float(np.average(depots["coverage"], weights=depots["counted"])), 2)
     verdict = "narrow" if share < 0.75 else "wide" * (share > 0.85)
-    sentence = f"In the 80% band: {', '.join(told)}; 80% would be right."
-    sentence += f" The bands were too {verdict}." * bool(verdict)
-    return sentence.replace("%", "\N{NO-BREAK SPACE}%") if told else ""
+    days = "depots' days" if len(bands) > len(depots) else "days"
+    told = f"{share:.0%} of {days} were in the 80% band"
+    told += f": it was too {verdict}." if verdict else "."
+    return told.replace("%", "\N{NO-BREAK SPACE}%")
 
 
 def last_day_sentence(

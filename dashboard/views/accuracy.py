@@ -81,11 +81,8 @@ with answer:
         address = formatting.link("accuracy", **chosen | {"period": f"{day_on}"})
         name = f"{day_sentence.partition(':')[0]} by depot"
         widgets.note(name, address, f"{day_sentence} {error} ")
-    if coverage := summaries.coverage_sentence(held):
-        st.caption(coverage)
-    overridden = queries.override_accuracy(scope, freshness)
-    if planners := summaries.planners_sentence(overridden):
-        st.caption(planners)
+    planners = summaries.planners_sentence(queries.override_accuracy(scope, freshness))
+    st.caption(f"{summaries.coverage_sentence(held)} {planners}")
 
 by_week, by_day = st.columns(2, gap="large")
 weeks = display_tables.accuracy_by_week(scores)

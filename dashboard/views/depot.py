@@ -27,6 +27,7 @@ MAX_PEERS = 50
 freshness = queries.freshness()
 depots = queries.depots(freshness)
 labels = dict(zip(depots["depot_id"], depots["label"], strict=True))
+answer = st.container()
 head = st.container(horizontal=True, vertical_alignment="center")
 with head:
     depot = widgets.choose_depot(labels)
@@ -42,7 +43,6 @@ status = queries.depot_status(depot, freshness)
 if feed_warning := summaries.feed_warning(status):
     st.warning(feed_warning, icon=":material/schedule:")
 
-answer = st.container()
 week, history = st.container(), st.container()
 every_day = queries.depot_days(depot, freshness)
 if every_day["point"].notna().any() and queries.fleet_week(freshness).empty:

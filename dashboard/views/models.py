@@ -4,7 +4,7 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.charts import forecast_charts
-from dashboard.components import days_ahead, widgets
+from dashboard.components import days_ahead, page_head, widgets
 from dashboard.queries import ScoreFilter
 from dashboard.tables import model_list
 
@@ -26,6 +26,8 @@ widgets.note("Accuracy by day and depot", "accuracy")
 
 table = model_list.all_models(models, scores, zone)
 widgets.small_table(table.head(NEWEST), "Newest models", ("Version",))
+sheets = {"Models": ("Errors of each model, and what became of it", table)}
+page_head.save_as_excel("models", lambda: sheets, freshness)
 st.caption(
     "Test before use: a copy trained without the newest days forecasts them, and so does "
     "the model before. Live: the model's forecasts of the last 26 weeks, also of days after the next "

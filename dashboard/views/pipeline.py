@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dashboard import queries
-from dashboard.components import banner, widgets
+from dashboard.components import banner, page_head, widgets
 from dashboard.tables import display_tables, html_grids
 from dashboard.text import formatting, run_descriptions
 
@@ -75,6 +75,12 @@ else:
     links = {"Night after": run_descriptions.step_links(runs)}
     widgets.small_table(nights, "Nightly runs", hidden_on_phones=TIMES, links=links)
 
+sheets = {
+    "Nightly runs": ("Newest first", nights),
+    "Loaded files": ("The newest", loaded),
+}
+sheets["Refused files"] = "Nothing of these was loaded", refused
+page_head.save_as_excel("pipeline", lambda: sheets, freshness)
 labels = run_descriptions.labels(runs)
 if labels:
     st.header("Steps of a run")

@@ -47,7 +47,7 @@ if not city:
     plan_parts.short_at_pace(days)
     plan_parts.next_decision(days, day=day)
     st.caption(
-        "Vans needed; below, vans short (red: to decide) and chances of full delivery."
+        "Vans needed; below, vans short (red: choose one to decide), and chances of full delivery."
     )
     st.html(plan_grids.cities(days, settings, day, names))
     days_ahead.show_day_names(names, days)

@@ -171,7 +171,7 @@ def running_depots(depots: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
       The rows of `depots_so_far` with estimate, and low and high, its 80 % band; NaN where the
-      usual share by then is too small.
+      usual share of the depot, or of its city's depots in `depots`, is too small by then.
     """
     so_far = depots_so_far(depots)
     names = ["orders_so_far", "p50", "p10", "p90", "usual_share", "concentration"]
@@ -180,15 +180,17 @@ def running_depots(depots: pd.DataFrame) -> pd.DataFrame:
         {"estimate": made.orders, "low": made.p10, "high": made.p90}, so_far.index
     )
     is_telling = (so_far["usual_share"] >= MIN_SHARE) & (so_far["p50"] > 0)
+    city = so_far.groupby(["city", "target_on"])[["expected", "part"]].transform("sum")
+    is_telling &= city["expected"] >= MIN_SHARE * city["part"]
     return so_far.join(numbers.where(is_telling))
 
 
 def depots_off(depots: pd.DataFrame) -> pd.DataFrame:
-    """Depots of `depots_so_far` that are far from their expected orders, worst first."""
+    """Depots of `running_depots` with an estimate, far from their expected orders, worst first."""
     expected, share = depots["expected"], depots["usual_share"]
     off = depots["orders_so_far"] - expected
     strays = (1 - share) / (share.clip(lower=MIN_SHARE) * (1 + depots["concentration"]))
     deviation = np.sqrt(expected + strays * expected**2)
-    is_off = (off.abs() > OFF_DEVIATIONS * deviation) & (share >= MIN_SHARE)
+    is_off = (off.abs() > OFF_DEVIATIONS * deviation) & depots["estimate"].notna()
     order = off.abs().where(is_off).dropna().sort_values(ascending=False).index
     return depots.loc[order]

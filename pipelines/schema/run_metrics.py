@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 FRACTIONS = {
-    "mape": "off by {} (MAPE) in the last 4 weeks",
+    "mape": "off by {} (MAPE) on the days scored in the last 4 weeks",
     "coverage": "{} within the 80 % band",
     "naive_mape": "same day last week off by {}",
 }

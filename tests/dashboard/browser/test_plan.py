@@ -275,10 +275,10 @@ TWELVE_DEPOTS = """() => {
 }"""
 
 
-def printed(window, address, grow):
-    """The PDF of a page whose grid a script has made longer."""
+def printed(window, address, grow, size=None):
+    """The PDF of a page that a script has made longer."""
     window.to(address)
-    window.page.evaluate(grow)
+    window.page.evaluate(grow, size)
     return window.page.pdf(prefer_css_page_size=True)
 
 
@@ -314,9 +314,11 @@ A_DECIDED_CITY = """() => {
     body.rows[1].cells[1].innerHTML =
         '<a href="#"><small>+24 hired<span class="desk">, Anna Maria van den Berg</span></small></a>';
     const place = document.querySelector('.hf-plan').closest('[data-testid=stElementContainer]');
-    const row = '<tr><th>Sat 28 Nov</th><td class="fill">24 vans hired; covered</td>'
+    const row = '<tr><th>Sat 28 Nov</th><td class="fill">24 vans hired; covered</td><td class="fill">From '
+        + 'the rental at the harbour, at twice the price of a weekday</td>'
         + '<td class="fill">Anna van den Berg, Sat 28 Nov, 08:41</td></tr>';
-    const changes = [5, 4].map(n => '<h3>Decisions</h3>,<table class="hf">' + row.repeat(n) + '</table>');
+    const changes = [6, 4].map(n => '<h3>Decisions</h3>,<table class="hf" aria-label="Decisions on vans">'
+        + row.repeat(n) + '</table>');
     const elements = changes.join().split(',<').map((html, n) =>
         '<div data-testid="stElementContainer">' + (n ? '<' : '') + html + '</div>');
     const moves = '<li><b>Sat 28 Nov</b><ul><li>24 vans hired or city&#39;s own → 6 Hoogvliet, 3 Alexander'
@@ -351,14 +353,19 @@ def test_between_a_phone_and_a_desk_a_depots_notes_stand_below_its_day(fleet, vi
         assert not window.page.get_by_role("columnheader", name="Events").is_visible()
 
 
-THIRTY_DEPOTS = """() => {
+DEPOTS_AND_DECISIONS = """([nDepots, nDecided]) => {
+    const told = 'Fri 27 Nov, Rotterdam: 13 short; risk accepted by Anna van den Berg, Thu 26 Nov, 08:41: ';
+    const item = '<li class="decided"><b class="vans">Vans</b><div><a href="#">' + told
+        + '“The customers have been told that some orders come a day later”</a></div></li>';
+    document.querySelector('.hf-brief').insertAdjacentHTML('beforeend', `<ul>${item.repeat(nDecided)}</ul>`);
     const body = document.querySelector('.hf-fleet tbody:nth-of-type(2)');
-    while (body.rows.length < 30) body.append(body.rows[1].cloneNode(true));
+    while (body.rows.length < nDepots) body.append(body.rows[1].cloneNode(true));
 }"""
 
 
-def test_the_days_ahead_of_thirty_depots_print_on_one_sheet(fleet, visit):
-    pdf = printed(visit(fleet), "/", THIRTY_DEPOTS)
+@pytest.mark.parametrize("size", [(30, 0), (24, 6)], ids=str)
+def test_the_days_ahead_of_many_depots_print_on_one_sheet(fleet, visit, size):
+    pdf = printed(visit(fleet), "/", DEPOTS_AND_DECISIONS, list(size))
     assert pdf.count(b"/Type /Page\n") == 1
 
 

@@ -107,8 +107,8 @@ def test_a_large_error_has_a_note(result, expected):
     [row] = rows(display_tables.largest_errors(result))
     assert row["Note"] == expected
     actual = result["actual"].iloc[0]
-    assert row["Too high by"] == round(100 - actual)
-    assert row["Too high by %"] == pytest.approx(100 * (100 - actual) / actual)
+    assert row["Error"] == round(100 - actual)
+    assert row["Error %"] == pytest.approx(100 * (100 - actual) / actual)
     assert row["Forecast"] == 100
     assert row["Outside its band"] == ("" if 90 <= actual <= 110 else "yes")
 

@@ -345,7 +345,7 @@ def test_a_phones_list_of_depots_has_vans_short_by_day_below_the_names():
             "Orders: Sat 28 Nov": [10, 20], "Orders: 7 days ahead": [70, 140],
             **{f"Vans short: {day}": vans for day, vans in short.items()},
             "Late orders, 7 days ahead": [12, 0], "vs last 7 days": [1.0, 2.0],
-            "Too high by, yesterday": [1, 2],
+            "Error, yesterday": [1, 2],
             "status": "", "is_off": False, "is_closed": False, "place": [0, 1],
         },
         known["depot_id"],
@@ -368,7 +368,7 @@ def test_a_phones_list_of_depots_has_vans_short_by_day_below_the_names():
     for head in (
         "Late~orders, 7~days~ahead",
         "vs last~7~days",
-        "Too~high~by, yesterday",
+        "Error, yesterday",
     ):
         assert f">{head}</th>" in heads
     shades = re.findall(r'<td class="desk"><span class="(s\d+)">(\d)</span>', html)

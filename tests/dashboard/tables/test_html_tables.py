@@ -39,8 +39,8 @@ def test_a_group_of_columns_is_named_above_its_first():
         pytest.param(pd.Series([1200, None], dtype="Int64"), "Days", ["1,200", "–"], id="n"),
         pytest.param(pd.Series([8.14, np.nan]), "MAPE", ["8.1 %", "–"], id="share"),
         pytest.param(pd.Series([-1.26]), "Bias", ["−1.3 %"], id="bias has a sign"),
-        pytest.param(pd.Series([-12.4, 0.2]), "Too high by %", ["−12 %", "0 %"], id="off in percent"),
-        pytest.param(pd.Series([-1200, 48, 0]), "Too high by", ["−1,200", "+48", "0"], id="off"),
+        pytest.param(pd.Series([-12.4, 0.2]), "Error %", ["−12 %", "0 %"], id="off in percent"),
+        pytest.param(pd.Series([-1200, 48, 0]), "Error", ["−1,200", "+48", "0"], id="off"),
         pytest.param(pd.Series(["a", None], dtype=object), "What", ["a", "–"], id="text"),
         pytest.param(
             pd.Series(pd.to_datetime(["2025-11-21", None])), "From", ["Fri 21 Nov", "–"],

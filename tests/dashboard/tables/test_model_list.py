@@ -126,13 +126,13 @@ def newest(role, reason):
     return ("20251120-bbb", role, NEW, None, reason, {}, pd.NaT)
 
 
-TEST = "In the test before use, the model was off by 8.1 %, the model before by 8.9 %."
+TEST = "In the test before use, it was off by 8.1 %, the model before by 8.9 %."
 
 
-def test_the_status_begins_with_the_test_then_how_much_better_a_live_model_is():
+def test_the_status_says_how_much_better_a_live_model_is_then_its_test():
     assert status_of(CHAMPION, scores=LIVE) == (
-        f"{TEST} Live since Thu 20 Nov and scored on 9 days, the model was off by 7.7 % per depot "
-        "and day, better than repeating the same day last week (10.9 %)."
+        "Live since Thu 20 Nov and scored on 9 days, the model was off by 7.7 % per depot and "
+        f"day, better than repeating the same day last week (10.9 %). {TEST}"
     )
     few = status_of(CHAMPION, scores=LIVE.assign(n_days=3))
     assert "Live since Thu 20 Nov and scored on 3 days, the model was" in few
@@ -141,19 +141,20 @@ def test_the_status_begins_with_the_test_then_how_much_better_a_live_model_is():
     known = pd.concat([LIVE.assign(n_days=3), by_day], ignore_index=True)
     names = {days[0]: "Before it", days[3]: "Black Friday", days[4]: "Black Friday"}
     special = status_of(CHAMPION, scores=known, occasions=names)
-    assert special.endswith("(10.9 %).")
+    assert special.endswith(f"(10.9 %). {TEST}")
     assert "on 3 days with Black Friday, the model was off by 7.7 %" in special
     assert "Black Friday" not in status_of(CHAMPION, scores=LIVE, occasions=names)
     worse = status_of(CHAMPION, scores=LIVE.assign(mape=[0.12, 0.109]))
-    assert worse.endswith(
+    assert (
         "12.0 % per depot and day, worse than repeating the same day last week (10.9 %)."
+        in worse
     )
-    unscored = f"{TEST} Live since Thu 20 Nov, the model is not scored yet."
+    unscored = f"Live since Thu 20 Nov, the model is not scored yet. {TEST}"
     assert status_of(CHAMPION) == unscored
     assert status_of(CHAMPION, scores=LIVE.assign(mape=math.nan)) == unscored
     first = {"models": {"gru": {"mape": 8.1}}}
-    assert status_of((*CHAMPION[:5], first, pd.NaT)).startswith(
-        "In the test before use, the model was off by 8.1 %. Live since"
+    assert status_of((*CHAMPION[:5], first, pd.NaT)).endswith(
+        "yet. In the test before use, it was off by 8.1 %."
     )
 
 

@@ -295,7 +295,7 @@ def test_no_side_is_named_where_the_orders_are_right(bias):
     assert "together" not in told
 
 
-def test_coverage_is_told_in_percent_at_each_level():
+def test_the_coverage_of_depots_days_is_told_in_percent():
     bands = pd.DataFrame(
         [
             ("depots", "ordinary days", 0.8, 900),
@@ -305,24 +305,24 @@ def test_coverage_is_told_in_percent_at_each_level():
         columns=["level", "kind", "coverage", "counted"],
     )
     assert summaries.coverage_sentence(bands) == (
-        "In the 80 % band: 75 % of depots' days, 58 % of the fleet's; 80 % would be right."
+        "75 % of depots' days were in the 80 % band."
     ).replace(" %", "\N{NO-BREAK SPACE}%")
     alone = summaries.coverage_sentence(bands[:2])
-    assert "band: 75\N{NO-BREAK SPACE}% of days; 80" in alone
+    assert alone.startswith("75\N{NO-BREAK SPACE}% of days were")
     assert summaries.coverage_sentence(bands[:0]) == ""
 
 
 @pytest.mark.parametrize(
     ("coverage", "verdict"),
     [
-        (0.744, " The bands were too narrow."), (0.75, ""), (0.85, ""),
-        (0.856, " The bands were too wide."),
+        (0.744, ": it was too narrow"), (0.75, ""), (0.85, ""),
+        (0.856, ": it was too wide"),
     ],
 )  # fmt: skip
 def test_bands_that_hold_too_few_or_too_many_days_are_called_so(coverage, verdict):
     row = {"level": "depots", "kind": "all", "coverage": coverage, "counted": 1000}
     told = summaries.coverage_sentence(pd.DataFrame([row]))
-    assert told.endswith(f"% would be right.{verdict}")
+    assert told.endswith(f"% band{verdict}.")
 
 
 def test_planners_and_the_forecast_that_they_changed_are_compared():

@@ -117,6 +117,9 @@ def test_a_page_states_its_data_freshness_and_runs_at_most_ten_queries(
     assert 0 < len(statements) <= most, "\n".join(statements)
     assert app.caption[0].value.startswith("Orders up to **")
     assert "forecast made" in app.caption[0].value
+    assert [each.proto.label for each in app.get("download_button")] == [
+        "Save as Excel"
+    ]
     assert not app.error
 
 
@@ -231,7 +234,7 @@ def test_the_list_of_depots_has_the_next_day_what_is_missing_and_the_last_error(
     day = seeded.through + timedelta(days=1)
     head = [cell.replace("\N{NO-BREAK SPACE}", " ") for cell in head]
     assert head[:3] == ["Depot", f"Orders {formatting.day(day)}", "7 days ahead"]
-    assert head[-2:] == ["vs last 7 days", "Too high by, yesterday"]
+    assert head[-2:] == ["vs last 7 days", "Error, yesterday"]
     text = page_text(app)
     assert r"Missing data, listed first\: Poplar" in text
     ahead = seeded.forecasts[seeded.forecasts["origin_on"] == seeded.through]
@@ -339,7 +342,7 @@ def test_the_list_of_depots_is_sorted_and_saved_as_it_is_shown(
     assert [[int(cell or 0) for cell in row] for row in shown] == vans.tolist()
     assert [name.split(" ")[0] for name in names] == table["Depot"].tolist()
     column = {
-        "Furthest off": "Too high by, yesterday",
+        "Furthest off": "Error, yesterday",
         "Vs last 7 days": "vs last 7 days",
         "Name": "Depot",
     }[order]
@@ -519,7 +522,7 @@ def test_a_depots_past_days_have_their_error_and_its_likely_cause(
     ahead, past = (sheets[name][1] for name in ("Days ahead", "Past days"))
     assert past["Day"].tolist() == seen["target_on"].tolist()[::-1]
     first = past.iloc[0]
-    assert first["Too high by"] == round(last["point"] - last["actual"])
+    assert first["Error"] == round(last["point"] - last["actual"])
     assert first["Note"] == "Ann set 900: “A strike”"
     assert past["Note"].iloc[1] == "No history"
     days = [seeded.through + timedelta(days=n + 1) for n in range(7)]
@@ -688,7 +691,7 @@ def test_accuracy_begins_with_how_good_it_was_and_how_the_last_day_was(
     assert "orders, forecast" not in answer, "a line of its own"
     assert f'href="accuracy?period={seeded.through}"' in first
     assert "No event known" not in first, "what is not known is said once"
-    for heading in ("Forecast", "Actual", "Off by", "Too high by", "Bias"):
+    for heading in ("Forecast", "Actual", "Off by", "Error", "Bias"):
         assert f'<th scope="col" class="">{heading}</th>' in first, heading
     counts = '<th scope="col" class=" desk">Forecasts</th>'
     assert counts in first, "a phone goes without them"

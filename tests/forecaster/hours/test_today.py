@@ -149,10 +149,16 @@ def test_a_depots_day_is_estimated_as_a_city_of_its_own_would_be():
 
 
 def test_depots_far_from_what_was_to_come_are_told_worst_first():
-    so_far = depots_so_far(
-        depots(by_hour=[[10] * 24, [1] * 24, [40] * 24], until_hour=12.0)
-    )
-    assert list(depots_off(so_far)["depot_id"]) == ["c", "b"]
+    far_off = depots(by_hour=[[10] * 24, [1] * 24, [40] * 24], until_hour=12.0)
+    assert list(depots_off(running_depots(far_off))["depot_id"]) == ["c", "b"]
+
+
+def test_a_depot_is_estimated_when_its_city_is():
+    at_night = depots(until_hour=[12.0, 0.2, 12.0], part=[10.0, 700.0, 120.0])
+    made = running_depots(at_night).set_index("depot_id")["estimate"]
+    assert "X" not in set(running_cities(at_night)["city"])
+    assert list(made.dropna().index) == ["c"], "city X has not told yet"
+    assert depots_off(running_depots(at_night))["city"].isin(["Y"]).all()
 
 
 def test_a_city_that_lacks_one_depot_of_many_is_not_whole():

@@ -26,7 +26,7 @@ from pipelines.schema.run_metrics import describe, duration
         pytest.param({"live": True}, "live", id="yes"),
         pytest.param(
             {"mape": 0.0812, "coverage": 0.719, "naive_mape": 0.125, "worse_days": 0},
-            "off by 8.1 % (MAPE) in the last 4 weeks, 71.9 % within the 80 % band, same day last week off by 12.5 %",
+            "off by 8.1 % (MAPE) on the days scored in the last 4 weeks, 71.9 % within the 80 % band, same day last week off by 12.5 %",
             id="accuracy",
         ),
         pytest.param({"worse_days": 1}, "worse than same day last week for 1 day", id="worse"),
