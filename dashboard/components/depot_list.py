@@ -13,12 +13,10 @@ from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_grids, html_tables, workbook
 from dashboard.text import formatting, plan_summaries, summaries
 
-MAX_DEPOTS = 200
-"""Maximum depots in the list; the select box finds every depot."""
+MAX_DEPOTS = 200  # in the list; the select box finds every depot
 URGENT, WEEK = html_grids.LATE, html_grids.CHANGE.capitalize()
 ERROR, NAME = "Furthest off", "Name"
-SORT_ORDERS = (URGENT, WEEK, ERROR, NAME)
-"""Sort orders of the list; the first is the default."""
+SORT_ORDERS = (URGENT, WEEK, ERROR, NAME)  # the first is the default
 
 
 def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:

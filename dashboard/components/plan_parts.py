@@ -14,8 +14,8 @@ from dashboard.text import formatting, plan_summaries
 from pipelines.planning.city_settings import CitySettings
 from pipelines.planning.van_plan import Plan
 
-MAX_DEPOTS, MAX_CHANGES = 120, 50
-"""Maximum depots in a city's grid (browsers slow down with more), and rows of a table of changes."""
+MAX_DEPOTS, MAX_CHANGES, MAX_CITIES = 120, 50, 3
+"""Most depots in a city's grid (browsers are slow with more), rows of a table of changes, and buttons."""
 FORMS = {"vans": "vans of a day", "orders": "change orders", "settings": "settings"}
 """Headings of a city's forms, by the URL parameter `form`."""
 
@@ -43,7 +43,7 @@ def depots_in_grid(plan: Plan, depot: str) -> Plan:
 def next_decision(
     days: pd.DataFrame, day: date | None, city: str = "", *, is_primary: bool = True
 ) -> None:
-    """Links to the form for the most urgent undecided day of `Plan.cities`, if any.
+    """Links to the form for the most urgent undecided day of `Plan.cities`, if any, and its cities.
 
     Those of `city` come first, then those on `day`.
     """
@@ -56,10 +56,14 @@ def next_decision(
         is_another_city=left["city"] != city,
         lacking=-left["short"],
     )
-    first = in_order.sort_values(by, kind="stable").iloc[0]
-    address = formatting.plan_link(first["city"], first["target_on"], form="vans")
-    label = f"Decide on {first['city']}, {formatting.day(first['target_on'])}"
-    widgets.action(label, address, is_primary=is_primary)
+    in_order = in_order.sort_values(by, kind="stable")
+    first_on = in_order["target_on"].iloc[0]
+    of_day = in_order[in_order["target_on"] == first_on].head(1 if city else MAX_CITIES)
+    with st.container(horizontal=True):
+        for n, name in enumerate(of_day["city"]):
+            address = formatting.plan_link(name, first_on, form="vans")
+            label = name if n else f"Decide on {name}, {formatting.day(first_on)}"
+            widgets.action(label, address, is_primary=is_primary and not n)
 
 
 def short_at_pace(days: pd.DataFrame) -> None:

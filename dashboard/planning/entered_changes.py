@@ -167,7 +167,7 @@ def preview(
     Returns:
       A row for each changed day: target_on; of the changed depots: orders_before,
       orders_after; of the city: need_before, need_after, short_before, short_after (vans),
-      late_before, late_after (orders).
+      late_before, late_after (orders); of its other depots: others_before, others_after (vans).
     """
     changed = {depot for depot, _ in numbers}
     days = {day for _, day in numbers}
@@ -175,13 +175,15 @@ def preview(
     changed_week = van_plan.with_changes(week, numbers)
     for name, rows in ("before", week), ("after", changed_week):
         plan = plan_of(rows)
-        own = plan.depots[plan.depots["depot_id"].isin(changed)]
+        is_own = plan.depots["depot_id"].isin(changed)
+        own, others = plan.depots[is_own], plan.depots[~is_own]
         city = plan.cities.set_index("target_on")
         parts |= {
             f"orders_{name}": own.groupby("target_on")["point"].sum(),
             f"need_{name}": city["needed"],
             f"short_{name}": city["short"],
             f"late_{name}": city["undelivered"],
+            f"others_{name}": others.groupby("target_on")["allocated"].sum(),
         }
     table = pd.DataFrame(parts)
     return table[table.index.isin(days)].rename_axis("target_on").reset_index()

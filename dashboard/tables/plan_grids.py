@@ -28,12 +28,11 @@ from pipelines.planning.van_plan import ALL_CITIES, Plan
 from pipelines.planning.words import DECIDED, decision_words, hour
 
 DEPOT_CELLS = (
-    '<tr><th scope="rowgroup" colspan="{}"><small>Each depot: vans, “7 of 9” where 9 are needed, '
+    '<tr><th scope="rowgroup" colspan="{}"><small>Each depot: vans that drive, “7 of 9” where 9 are needed, '
     "and its planned orders</small></th></tr>"
 )
 DECIDED_BRIEFLY = DECIDED | {ASK: "help asked"}
-CERTAIN = 0.99
-"""Chance of full delivery below which it is shown."""
+CERTAIN = 0.99  # chance of full delivery below which it is shown
 
 
 def cities(

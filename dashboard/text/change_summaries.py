@@ -45,6 +45,8 @@ def preview_sentence(
     sentence = f"{change_sentence(changes, names, preview)} {_need(preview, city)}"
     short, late = _sum(preview, "short"), _sum(preview, "late")
     sentence += f", short {short}" * (short != "0")
+    others = _sum(preview, "others")
+    sentence += f", other depots get {others}" * ("→" in others)
     return f"{sentence}, about {late} late." if late != "0" else f"{sentence}."
 
 

@@ -16,6 +16,7 @@ from dashboard.text import formatting
 Row = dict[Hashable, Any]
 AT_WORK = {"ingest": "Loading", "demand": "Counting orders", "forecast": "Forecasting"}
 WEEK_DAYS = 7
+LAST_FORECAST = "The forecast of the night before was"
 NIGHT_BEFORE = "grain == 'horizon' and horizon == 1"
 TOTALS_NOTE = "A total is forecast as a whole: the depots need not add up to it."
 ONE_SIDED = 0.7
@@ -130,10 +131,8 @@ def outcome_sentence(scored: Mapping[Hashable, Any]) -> str:
 def what_if_sentence(outcome: pd.DataFrame, first_on: date, last_on: date) -> str:
     """The effect of a scenario on all days ahead, from `what_if.simulate`."""
     # Whole orders of each day, as in the chart.
-    whole = outcome[["scenario", "forecast"]].round()
-    difference = int((whole["scenario"] - whole["forecast"]).sum())
-    now = round(outcome["forecast"].sum())
-    then = now + difference
+    then, now = outcome[["scenario", "forecast"]].round().sum()
+    difference = int(then - now)
     same = "no change: the forecast has it already, or it has no effect"
     return (
         f"With this scenario on {formatting.day_range(first_on, last_on)}: "
@@ -185,19 +184,19 @@ def error_sentence(
 
 
 def coverage_sentence(bands: pd.DataFrame) -> str:
-    """'71 % of days were in the 80 % band: it was too narrow.', from `queries.band_coverage`; '' if empty.
+    """'71.5 % of days were in the 80 % band: it was too narrow.', from `queries.band_coverage`; '' if empty.
 
     Depots' days count; the bands of cities and of the fleet have a table.
     """
     depots = bands[bands["level"] == "depots"]
     if depots.empty:
         return ""
-    share = round(float(np.average(depots["coverage"], weights=depots["counted"])), 2)
+    share = round(float(np.average(depots["coverage"], weights=depots["counted"])), 3)
     verdict = "narrow" if share < 0.75 else "wide" * (share > 0.85)
     days = "depots' days" if len(bands) > len(depots) else "days"
-    told = f"{share:.0%} of {days} were in the 80% band"
+    told = f"{formatting.percent(share)} of {days} were in the 80 % band"
     told += f": it was too {verdict}." if verdict else "."
-    return told.replace("%", "\N{NO-BREAK SPACE}%")
+    return told.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def last_day_sentence(
@@ -237,8 +236,7 @@ def last_day_sentence(
 
 def day_error_sentence(scores: pd.DataFrame) -> str:
     """`error_sentence` on a day's forecasts of the night before; then the MAPE of all its forecasts."""
-    last, subject = scores.query(NIGHT_BEFORE), "The forecast of the night before was"
-    told = error_sentence(subject, last, "per depot")
+    told = error_sentence(LAST_FORECAST, scores.query(NIGHT_BEFORE), "per depot")
     if not told or not scores["horizon"].gt(1).any():
         return told
     [mape] = scores.query("grain == 'all' and forecaster == 'forecast'")["mape"]

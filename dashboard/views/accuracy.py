@@ -77,7 +77,7 @@ with answer:
     if day_sentence:
         of_day = queries.accuracy(replace(scope, days_back=1, day_on=day_on), freshness)
         last = of_day.query(summaries.NIGHT_BEFORE)
-        error = summaries.error_sentence("The forecast was", last, "per depot")
+        error = summaries.error_sentence(summaries.LAST_FORECAST, last, "per depot")
         address = formatting.link("accuracy", **chosen | {"period": f"{day_on}"})
         name = f"{day_sentence.partition(':')[0]} by depot"
         widgets.note(name, address, f"{day_sentence} {error} ")

@@ -21,8 +21,7 @@ from dashboard.text import formatting, plan_summaries, summaries
 
 SPANS = {"8 weeks": 56, "13 months": HISTORY_DAYS}
 MAX_PAST_DAYS = 10
-MAX_PEERS = 50
-"""In cities with more depots, no day is explained unasked: 50 take 1 s, 1,000 take 25 s."""
+MAX_PEERS = 50  # with more in its city no day is explained unasked: 1,000 take 25 s
 
 freshness = queries.freshness()
 depots = queries.depots(freshness)
@@ -38,7 +37,8 @@ if not depot:
 [own] = depots[depots["depot_id"] == depot].to_dict("records")
 page_head.rename(own["name"])
 st.set_page_config(page_title=f"{labels[depot]} · Harbor Fleet")
-page_head.print_heading(labels[depot])
+with answer:
+    page_head.print_heading(labels[depot])
 status = queries.depot_status(depot, freshness)
 if feed_warning := summaries.feed_warning(status):
     st.warning(feed_warning, icon=":material/schedule:")
@@ -88,10 +88,9 @@ with week:
             if so_far:
                 st.markdown(formatting.escape_markdown(so_far))
         st.html(html_grids.depot_days(ahead, own))
-        notes = [
-            f"“{row['allocated']:.0f} of {row['needed']:.0f}”: {row['needed']:.0f} vans needed."
-            for row in ahead[ahead["short"] > 0].head(1).to_dict("records")
-        ]
+        short = ahead[ahead["short"] > 0].head(1).to_dict("records")
+        told = "“{allocated:.0f} of {needed:.0f}”: {needed:.0f} vans needed."
+        notes = ["Vans: those that drive.", *map(told.format_map, short)]
         moved = "".join(ahead["moved"])
         if "+" in moved:
             hired = f", {van_plan.POOL}" * (van_plan.POOL in moved)
@@ -100,8 +99,7 @@ with week:
             notes.append("“−1”: a van lent.")
         if ahead["year_before"].notna().any():
             notes.append("Last year: same holiday or event, else the same weekday.")
-        if notes:
-            st.caption(" ".join(notes))
+        st.caption(" ".join(notes))
 past = queries.past_forecasts(depot, freshness)
 past_days = display_tables.past_days(past, every_day)
 with chart:

@@ -8,10 +8,8 @@ from dashboard.components import days_ahead, page_head, widgets
 from dashboard.queries import ScoreFilter
 from dashboard.tables import model_list
 
-LIVE_DAYS = 182
-"""Days of live forecasts by which the champion is judged."""
-NEWEST = 10
-"""Number of models in the table: the champion, and the newest others."""
+LIVE_DAYS, NEWEST = 182, 10
+"""Days of live forecasts by which models are judged; the most models in the table."""
 
 freshness = queries.freshness()
 models = queries.models(freshness)

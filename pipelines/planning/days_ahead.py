@@ -48,16 +48,15 @@ MIN_REVISION = 0.5
 
 
 def week_before(depot: str, counts: str) -> str:
-    """SQL for the orders a week before the forecast `f`; null if closed on either day.
+    """SQL for the orders a week before the forecast `f`; 0 if closed then, null if unknown or not open yet.
 
     Args:
       depot: Alias of a row of `depots`.
       counts: Alias of the depot's row of `demand_versions` a week before.
     """
-    return (
-        f"case when f.basis <> 'closed' and not {is_closed('(f.target_on - 7)', depot)} "
-        f"then {counts}.orders end"
-    )
+    day = "(f.target_on - 7)"
+    closed = f"{is_closed(day, depot)} and {day} >= coalesce({depot}.opened_on, {day})"
+    return f"coalesce({counts}.orders, case when {closed} then 0 end)"
 
 
 TODAY = "(cast(:now as timestamptz) at time zone d.timezone)::date"
@@ -127,7 +126,7 @@ def fleet_week(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
       'cold_start', 'closed'), model_p10, model_p50, model_p90, model_point (the model's own), part
       and model_part (the depot's part of the planned total and of the model's total), city_p10 and
       city_p90 (80 % band of the model's total for the city), week_before (orders seven days
-      earlier; NaN if not known, or closed on either day), year_before (orders 52 weeks earlier, if
+      earlier; 0 if closed then, NaN if not known or before the depot opened), year_before (orders 52 weeks earlier, if
       known), change (of the depot's planned orders against week_before, summed over its days; a
       fraction), point_before (the previous forecast of the day, as published), before_on (its
       origin), revised (change of the model's orders against point_before, summed over the days; a

@@ -248,3 +248,15 @@ def test_what_was_entered_is_not_dropped_unasked(fleet, visit):
     page.get_by_role("link", name="Accuracy", exact=True).first.click()
     page.get_by_role("heading", name="Accuracy", exact=True).wait_for()
     assert len(asked) == 2, "nothing is lost any more"
+
+
+@pytest.mark.parametrize(("path", "number"), [("/", "33,760"), ("/plan", "5,171")])
+def test_the_sums_of_a_thousand_depots_fit_a_phone(fleet, visit, path, number):
+    window = visit(fleet, "phone")
+    window.to(path)
+    window.page.locator(".hf .total td.day").evaluate_all(
+        "(cells, number) => cells.forEach(cell => cell.innerHTML = number)", number
+    )
+    for width in (browser.SIZES["phone"][0], 320):
+        window.page.set_viewport_size({"width": width, "height": 800})
+        window.page.wait_for_function(f"() => ({browser.TOO_WIDE})() <= 0")

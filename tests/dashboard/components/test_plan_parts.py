@@ -20,9 +20,9 @@ DAYS = pd.DataFrame(
 @pytest.mark.parametrize(
     ("day", "expected"),
     [
-        (None, "Decide on Ghent, Sat 28 Nov"),
-        (date(2026, 11, 29), "Decide on London, Sun 29 Nov"),
-        (date(2026, 11, 27), "Decide on Ghent, Sat 28 Nov"),
+        (None, ["Decide on Ghent, Sat 28 Nov", "Delft"]),
+        (date(2026, 11, 29), ["Decide on London, Sun 29 Nov"]),
+        (date(2026, 11, 27), ["Decide on Ghent, Sat 28 Nov", "Delft"]),
     ],
 )
 def test_what_is_decided_next_is_of_the_same_day_then_the_first_and_largest(
@@ -37,4 +37,12 @@ def test_what_is_decided_next_is_of_the_same_day_then_the_first_and_largest(
     for is_primary in (True, False):
         plan_parts.next_decision(DAYS, day, is_primary=is_primary)
     plan_parts.next_decision(DAYS.assign(is_due=False), day)
-    assert shown == [(expected, True), (expected, False)]
+    first, *others = [(name, False) for name in expected]
+    assert shown == [(first[0], True), *others, first, *others]
+
+
+def test_a_citys_next_decision_comes_alone(monkeypatch):
+    shown = []
+    monkeypatch.setattr(widgets, "action", lambda text, _, **__: shown.append(text))
+    plan_parts.next_decision(DAYS, None, "Delft")
+    assert shown == ["Decide on Delft, Sat 28 Nov"]

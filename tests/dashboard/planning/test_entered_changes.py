@@ -130,6 +130,8 @@ def test_the_preview_has_orders_need_and_shortage_before_and_after():
     assert (row["orders_before"], row["orders_after"]) == (100, 220)
     assert (row["need_before"], row["need_after"]) == (3, 6)
     assert (row["short_before"], row["short_after"]) == (0, 2)
+    # Wapping's 50 orders take one van, also where Poplar's 220 take the city's other vans.
+    assert (row["others_before"], row["others_after"]) == (1, 1)
 
 
 def test_a_percentage_of_several_depots_holds_for_their_sum():

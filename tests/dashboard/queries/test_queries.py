@@ -184,9 +184,9 @@ def test_the_week_ahead_has_the_orders_of_the_week_before(freshness, seeded):
     for name in ("p10", "p50", "p90", "point"):
         np.testing.assert_allclose(both[name], both[f"{name}_seeded"])
     for row in both.to_dict("records"):
-        expected = observed.get((row["depot_id"], row["target_on"] - A_WEEK), np.nan)
-        if row["basis"] == "closed":
-            expected = np.nan
+        # A depot that is closed on a weekday was so a week ago.
+        unknown = 0 if row["basis"] == "closed" else np.nan
+        expected = observed.get((row["depot_id"], row["target_on"] - A_WEEK), unknown)
         np.testing.assert_equal(row["week_before"], expected)
 
 
@@ -206,13 +206,24 @@ def test_the_week_ahead_has_the_orders_of_52_weeks_before(seeded, write):
     assert known["year_before"] == 77
 
 
-def test_a_day_closed_a_week_ago_is_not_compared(seeded, write):
+def test_a_day_closed_a_week_ago_counts_as_0_but_not_before_the_depot_opened(
+    seeded, write
+):
     day = seeded.through - 3 * A_DAY
     shut = {"kind": "closed", "starts_on": day, "ends_on": day, "depot_id": "LON-01"}
+    demand = schema.demand_versions
+    is_own = demand.c.depot_id == "LON-01"
     write(sa.insert(schema.events).values(**shut, file_id=1))
+    write(sa.delete(demand).where(is_own, demand.c.service_on <= day))
+    opened = sa.update(schema.depots).values(opened_on=day)
+    write(opened.where(schema.depots.c.depot_id == "LON-01"))
     week = queries.fleet_week(queries.freshness())
     mine = week[week["depot_id"] == "LON-01"].set_index("target_on")["week_before"]
-    assert as_dates(mine.index[mine.isna()].to_series()) == [day + A_WEEK]
+    before = mine[mine.index < pd.Timestamp(day + A_WEEK)]
+    assert not before.empty
+    assert before.isna().all()
+    assert mine[pd.Timestamp(day + A_WEEK)] == 0
+    assert (mine[pd.Timestamp(day + A_WEEK + A_DAY) :] > 0).all()
 
 
 def test_change_is_relative_to_the_same_known_days(freshness, seeded):

@@ -55,7 +55,9 @@ def test_depots_have_vans_shortages_orders_and_marks(plan):
     assert rows[7] == ["Orders", "150", "349"]
     assert rows[8][0] == "Drivers to roster"
     assert rows[9:] == [
-        ["Each depot: vans, “7 of 9” where 9 are needed, and its planned orders"],
+        [
+            "Each depot: vans that drive, “7 of 9” where 9 are needed, and its planned orders"
+        ],
         ["Poplar 3 own vans", "3 150 set by Anna model 100", "3 of 4 200"],
         ["<b>Wapping 3 own vans", "closed", "2 of 3 149"],
     ]

@@ -15,9 +15,9 @@ NAMES = {"P": "Poplar", "W": "Wapping"}
 DAYS = pd.to_datetime(["2025-11-27", "2025-11-28"]).as_unit("s")
 
 
-def preview(orders, need, short=(0, 0), day=DAYS[0], late=(0, 0)):
-    names = ("orders", "need", "short", "late")
-    numbers = dict(zip(names, (orders, need, short, late), strict=True))
+def preview(orders, need, short=(0, 0), day=DAYS[0], late=(0, 0), others=(9, 9)):
+    names = ("orders", "need", "short", "late", "others")
+    numbers = dict(zip(names, (orders, need, short, late, others), strict=True))
     row = {
         f"{name}_{when}": number
         for name, both in numbers.items()
@@ -36,6 +36,10 @@ def preview(orders, need, short=(0, 0), day=DAYS[0], late=(0, 0)):
         (
             preview((341, 345), (1, 1)),
             "Poplar, Fri 27 Nov: 341 → 345 orders. London still needs 1 van.",
+        ),
+        (
+            preview((341, 380), (9, 9), others=(5, 4)),
+            "Poplar, Fri 27 Nov: 341 → 380 orders. London still needs 9 vans, other depots get 5 → 4.",
         ),
     ],
 )  # fmt: skip

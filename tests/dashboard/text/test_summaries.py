@@ -99,7 +99,7 @@ def test_a_scenario_is_summarised_as_a_difference():
 def test_a_scenario_changes_whole_orders_as_its_chart_has_them():
     outcome = pd.DataFrame({"forecast": [195.4, 100.3], "scenario": [0.0, 100.3]})
     told = summaries.what_if_sentence(outcome, DAYS[0], DAYS[0])
-    assert "101 orders in the next 2 days instead of 296 (−195)." in told
+    assert "100 orders in the next 2 days instead of 295 (−195)." in told
     same = outcome.assign(scenario=outcome["forecast"])
     told = summaries.what_if_sentence(same, DAYS[0], DAYS[0])
     assert "(no change: the forecast has it already" in told
@@ -305,10 +305,10 @@ def test_the_coverage_of_depots_days_is_told_in_percent():
         columns=["level", "kind", "coverage", "counted"],
     )
     assert summaries.coverage_sentence(bands) == (
-        "75 % of depots' days were in the 80 % band."
+        "75.0 % of depots' days were in the 80 % band."
     ).replace(" %", "\N{NO-BREAK SPACE}%")
     alone = summaries.coverage_sentence(bands[:2])
-    assert alone.startswith("75\N{NO-BREAK SPACE}% of days were")
+    assert alone.startswith("75.0\N{NO-BREAK SPACE}% of days were")
     assert summaries.coverage_sentence(bands[:0]) == ""
 
 
