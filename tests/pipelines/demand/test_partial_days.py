@@ -338,6 +338,27 @@ def test_a_depot_that_closed_early_is_observed_where_its_feed_went_on(connection
     assert counts_of(connection, "B", now)[LAST] == len(BUSY)
 
 
+@pytest.mark.parametrize("n_lost", [0, 1, 2])
+def test_a_depot_further_west_does_not_prove_that_a_file_came(connection, n_lost):
+    """Its day goes on when the night's file is made: the file after it has the day's end."""
+    for depot in "AB":
+        add_depot(connection, depot)
+    add_depot(connection, "W", timezone="America/Los_Angeles")
+    lost = {LAST + timedelta(days=1 + n) for n in range(n_lost)}
+    for back in range(30, -5, -1):
+        day = LAST - timedelta(days=back)
+        eve, before = (day - timedelta(days=n) for n in (1, 2))
+        parts = [(d, eve, BUSY[6:]) for d in "AB"] + [(d, day, BUSY[:6]) for d in "AB"]
+        parts += [("W", before, (23,)), ("W", eve, BUSY[:20])]
+        if day not in lost:
+            add_file(connection, at(day, time(7)), *parts)
+        recount(connection, day, at(day, time(7, 30)))
+    counts = counts_of(connection, "A", at(LAST + timedelta(days=5), time(5)))
+    found = [counts.get(LAST + timedelta(days=n)) for n in range(-1, 4)]
+    n_cut = n_lost + 1 if n_lost else 0
+    assert found == [23, *[None] * n_cut, *[23] * (4 - n_cut)]
+
+
 @pytest.mark.parametrize("after", ["night", "morning"])
 def test_a_day_between_two_lost_files_is_not_a_quiet_one(connection, after):
     """The few orders of the days beside it are what is left of them, or a day's first hours."""
