@@ -128,16 +128,19 @@ def _place(error: UnicodeError, line: int) -> str:
 
 
 def _require_text(start: bytes, source: Source) -> None:
-    if b"\0" not in start[:START_CHARS]:
+    before, nul, _ = start[:START_CHARS].partition(b"\0")
+    if not nul:
         return
-    for mark, encoding in ENCODING_OF_MARK.items():
-        if start.startswith(mark):
-            raise RefusedFileError(
-                f"{source.name} is written in {encoding.upper()}. Pass --encoding "
-                f"{encoding}."
-            )
-    what = "Parquet" if start.startswith(b"PAR1") else "binary data"
+    marks = (name for mark, name in ENCODING_OF_MARK.items() if start.startswith(mark))
+    # Without a mark, every other byte of column names is 0.
+    bare = {"utf-16-be": start[:16:2], "utf-16-le": start[1:16:2]}
+    unmarked = (n for n, half in bare.items() if any(start[:16]) and not any(half))
+    if encoding := next(marks, "") or next(unmarked, ""):
+        raise RefusedFileError(
+            f"{source.name} is written in {encoding.upper()}. Pass --encoding {encoding}."
+        )
+    what = f"binary data (line {before.count(10) + 1} has a zero byte)"
     raise RefusedFileError(
-        f"{source.name} is {what}, not text as its name says. Rename it, or export it "
-        "as CSV."
+        f"{source.name} is {'Parquet' if start.startswith(b'PAR1') else what}, not text as its "
+        "name says. Rename it, or export it as CSV."
     )

@@ -130,6 +130,9 @@ class Spool:
                     headers={"Accept-Encoding": "identity"},
                 ) as response:
                     response.raise_for_status()
+                    # Some servers compress all the same; a .gz file is unpacked later.
+                    is_packed = path.name.lower().endswith(".gz")
+                    response.raw.decode_content = not is_packed
                     self._copy(response.raw, path, name)
             except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
                 raise RefusedFileError(

@@ -33,8 +33,8 @@ ONE = DAILY + "A,2024-01-01,7\n"
 
 @pytest.fixture
 def web():
-    """A web server: `files` and Content-Length (`lengths`) by path, and requests `seen`."""
-    files, lengths, seen = {}, {}, []
+    """A web server: `files`, their Content-Length (`lengths`) and `encodings`, and requests `seen`."""
+    files, lengths, encodings, seen = {}, {}, {}, []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
@@ -47,6 +47,8 @@ def web():
             self.send_header("Content-Type", kind)
             if self.path in lengths:
                 self.send_header("Content-Length", str(lengths[self.path]))
+            if self.path in encodings:
+                self.send_header("Content-Encoding", encodings[self.path])
             self.end_headers()
             self.wfile.write(body)
 
@@ -59,6 +61,7 @@ def web():
     thread = threading.Thread(target=serve)
     thread.start()
     server.files, server.lengths, server.seen = files, lengths, seen
+    server.encodings = encodings
     server.url = f"127.0.0.1:{server.server_port}"
     yield server
     server.shutdown()
@@ -88,6 +91,20 @@ def test_a_file_of_a_web_server_goes_in_and_its_password_is_not_told(clean_engin
 def test_what_a_url_without_suffix_holds_is_told_by_its_bytes(clean_engine, web):
     web.files["/export"] = ("text/html", gzip.compress(ONE.encode()))
     assert load_one(clean_engine, f"http://{web.url}/export").counts.accepted == 1
+
+
+@pytest.mark.parametrize("path", ["/a.csv", "/a.csv.gz", "/export"])
+def test_what_a_server_compresses_unasked_goes_in(clean_engine, web, path):
+    web.files[path] = ("text/csv", gzip.compress(ONE.encode()))
+    web.encodings[path] = "gzip"
+    assert load_one(clean_engine, f"http://{web.url}{path}").counts.accepted == 1
+
+
+def test_what_a_server_says_wrongly_that_it_compressed_is_refused(clean_engine, web):
+    web.files["/a.csv"] = ("text/csv", ONE.encode())
+    web.encodings["/a.csv"] = "gzip"
+    error = load_one(clean_engine, f"http://{web.url}/a.csv").error
+    assert "/a.csv cannot be fetched: Received response with content-encoding" in error
 
 
 def test_a_database_is_refused_without_its_password(clean_engine):
