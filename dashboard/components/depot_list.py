@@ -15,7 +15,7 @@ from dashboard.text import formatting, plan_summaries, summaries
 
 MAX_DEPOTS = 200  # in the list; the select box finds every depot
 URGENT, WEEK = html_grids.LATE, html_grids.CHANGE.capitalize()
-ERROR, NAME = "Furthest off", "Name"
+ERROR, NAME = "Largest error", "Name"
 SORT_ORDERS = (URGENT, WEEK, ERROR, NAME)  # the first is the default
 
 

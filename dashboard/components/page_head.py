@@ -69,7 +69,7 @@ def save_as_excel(name: str, make: Callable[[], Sheets], freshness: Freshness) -
     zone = queries.zone()
     now = datetime.now(zone)
     chosen = urlencode(st.query_params.to_dict())
-    forecast = "None yet; the scores are of hindcasts"
+    forecast = "None yet"
     if freshness.origin_on is not None:
         forecast = f"From orders up to {freshness.origin}, by model {freshness.model}"
     about = {

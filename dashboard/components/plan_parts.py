@@ -58,12 +58,18 @@ def next_decision(
     )
     in_order = in_order.sort_values(by, kind="stable")
     first_on = in_order["target_on"].iloc[0]
-    of_day = in_order[in_order["target_on"] == first_on].head(1 if city else MAX_CITIES)
-    with st.container(horizontal=True):
-        for n, name in enumerate(of_day["city"]):
+    of_day = in_order[in_order["target_on"] == first_on]
+    first = of_day.head(1 if city else MAX_CITIES)[["city", "short"]]
+    on = formatting.day(first_on)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if len(first) > 1:
+            st.caption(f"Decide on {on}:", width="content")
+        for row, name, short in first.reset_index(drop=True).itertuples():
             address = formatting.plan_link(name, first_on, form="vans")
-            label = name if n else f"Decide on {name}, {formatting.day(first_on)}"
-            widgets.action(label, address, is_primary=is_primary and not n)
+            label = f"{name} {short:,}" if len(first) > 1 else f"Decide on {name}, {on}"
+            widgets.action(label, address, is_primary=is_primary and not row)
+        if (more := len(of_day) - len(first)) and not city:
+            st.caption(f"and {more:,} more", width="content")
 
 
 def short_at_pace(days: pd.DataFrame) -> None:

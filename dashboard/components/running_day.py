@@ -133,7 +133,7 @@ def today_html(depots: pd.DataFrame, planned: pd.DataFrame) -> str:
     too_early = f"<p>Too early to tell: {escape(told)}.</p>" if told else ""
     note = "The plan has not changed with today's pace."
     if cities["city"].eq("").any():
-        note += " All cities are estimated as a whole, also those too early to tell."
+        note += " All cities are estimated as a whole, not added up."
     return (
         f'<section class="hf-today" aria-label="Today so far"><h2>Today so far</h2>{urgent}'
         f"{_table(cities)}{too_early}<p>{note}</p>{far_off}</section>"

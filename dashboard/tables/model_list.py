@@ -43,7 +43,8 @@ def status(
     [champion] = champions
     test = _test_sentence(champion["scores"])
     live = _live_sentence(champion, scores, zone, occasions)
-    return " ".join(filter(None, [live, test, outcome]))
+    verdict = "Nothing to do." * ("better than" in live)
+    return " ".join(filter(None, [verdict, live, test, outcome]))
 
 
 def _test_sentence(scores: Mapping[Any, Any]) -> str:
@@ -91,9 +92,12 @@ def all_models(
     )
     records = models.to_dict("records")
     decisions = [decision(model, zone) for model in records]
-    is_own = scores["grain"].eq("model") & scores["forecaster"].eq("forecast")
-    scored = scores[is_own].dropna(subset=["mape"]).set_index("model_version")
-    live = scored.reindex(models["version"])[["mape", "n_days"]].reset_index(drop=True)
+    scored = scores[scores["grain"].eq("model")].dropna(subset=["mape"])
+    live, naive = (
+        scored[scored["forecaster"] == name].set_index("model_version")
+        .reindex(models["version"])[["mape", "n_days"]].reset_index(drop=True)
+        for name in ("forecast", "seasonal naive")
+    )  # fmt: skip
     went_live = pd.to_datetime(models["promoted_at"], utc=True)
     table = pd.DataFrame(
         {
@@ -103,6 +107,7 @@ def all_models(
             "Off by: Test before use": own,
             "Off by: Model before, same test": champion,
             "Off by: Live": 100 * live["mape"],
+            "Off by: Same day last week": 100 * naive["mape"],
             "Days scored": live["n_days"].astype("Int64"),
             "Version": models["version"].to_list(),
         }

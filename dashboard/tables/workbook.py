@@ -119,7 +119,7 @@ def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
     )
     return sheets | {
         "Vans to move": ("Vans that change depots, by day", moves(plan.depots)),
-        "Data": ("A row for each depot and day; its chance is that its own part of the vans carries its orders, without the city's spare ones", everything),
+        "Data": ("A row for each depot and day; its chance is that the vans planned there carry its orders, without the city's spare ones", everything),
     }  # fmt: skip
 
 

@@ -16,7 +16,6 @@ from dashboard.text import formatting
 Row = dict[Hashable, Any]
 AT_WORK = {"ingest": "Loading", "demand": "Counting orders", "forecast": "Forecasting"}
 WEEK_DAYS = 7
-LAST_FORECAST = "The forecast of the night before was"
 NIGHT_BEFORE = "grain == 'horizon' and horizon == 1"
 TOTALS_NOTE = "A total is forecast as a whole: the depots need not add up to it."
 ONE_SIDED = 0.7
@@ -144,8 +143,8 @@ def what_if_sentence(outcome: pd.DataFrame, first_on: date, last_on: date) -> st
 def accuracy_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
     """How accurate the forecasts for `depots` were, from all of `queries.accuracy`, not empty.
 
-    'The 42 days scored since Fri 2 Oct were off by 8.3 % per depot and day, better than same day last
-    week (11.9 %). All orders together: 1.2 % too low.'
+    'The 42 days scored since Fri 2 Oct were off by 8.3 % per depot and day, better than repeating the
+    same day last week (11.9 %).'
     """
     overall = scores[scores["grain"] == "all"]
     scored = scores.query("grain == 'day' and forecaster == 'forecast' and mape >= 0")
@@ -153,13 +152,8 @@ def accuracy_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
     if len(scored) > 1:
         since = formatting.day(scored["day_on"].min())
         days = f"The {len(scored)} days scored since {since} were"
-    bias = overall.set_index("forecaster")["bias"].get("forecast", math.nan)
     each = "per day" if len(depots) == 1 else "per depot and day"
-    error = error_sentence(days, overall, each)
-    if math.isnan(bias) or not round(100 * bias, 1):
-        return error
-    side = "low" if bias < 0 else "high"
-    return f"{error} All orders together: {formatting.percent(abs(bias))} too {side}."
+    return error_sentence(days, overall, each)
 
 
 def error_sentence(
@@ -236,7 +230,8 @@ def last_day_sentence(
 
 def day_error_sentence(scores: pd.DataFrame) -> str:
     """`error_sentence` on a day's forecasts of the night before; then the MAPE of all its forecasts."""
-    told = error_sentence(LAST_FORECAST, scores.query(NIGHT_BEFORE), "per depot")
+    last, subject = scores.query(NIGHT_BEFORE), "The forecast of the night before was"
+    told = error_sentence(subject, last, "per depot")
     if not told or not scores["horizon"].gt(1).any():
         return told
     [mape] = scores.query("grain == 'all' and forecaster == 'forecast'")["mape"]

@@ -1,7 +1,5 @@
 """The page "Accuracy": forecast errors compared with the naive forecasts."""
 
-from dataclasses import replace
-
 import streamlit as st
 
 from dashboard import queries
@@ -75,14 +73,12 @@ with answer:
     own = depots[depots["depot_id"].eq(scope.depot) | (not scope.depot)]
     widgets.answer(summaries.accuracy_sentence(scores, own))
     if day_sentence:
-        of_day = queries.accuracy(replace(scope, days_back=1, day_on=day_on), freshness)
-        last = of_day.query(summaries.NIGHT_BEFORE)
-        error = summaries.error_sentence(summaries.LAST_FORECAST, last, "per depot")
         address = formatting.link("accuracy", **chosen | {"period": f"{day_on}"})
         name = f"{day_sentence.partition(':')[0]} by depot"
-        widgets.note(name, address, f"{day_sentence} {error} ")
+        widgets.note(name, address, f"{day_sentence} ")
     planners = summaries.planners_sentence(queries.override_accuracy(scope, freshness))
-    st.caption(f"{summaries.coverage_sentence(held)} {planners}")
+    if notes := f"{summaries.coverage_sentence(held)} {planners}".strip():
+        st.caption(notes)
 
 by_week, by_day = st.columns(2, gap="large")
 weeks = display_tables.accuracy_by_week(scores)

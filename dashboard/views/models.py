@@ -23,16 +23,15 @@ widgets.answer(model_list.status(models, scores, zone, occasions))
 widgets.note("Accuracy by day and depot", "accuracy")
 
 table = model_list.all_models(models, scores, zone)
-widgets.small_table(table.head(NEWEST), "Newest models", ("Version",))
+widgets.small_table(table.head(NEWEST), "Newest models", ("Version", "Went live"))
 sheets = {"Models": ("Errors of each model, and what became of it", table)}
 page_head.save_as_excel("models", lambda: sheets, freshness)
 st.caption(
-    "Test before use: a copy trained without the newest days forecasts them, and so does "
-    "the model before. Live: the model's forecasts of the last 26 weeks, also of days after the next "
-    "model went live; a few days with a holiday or event say little about it. Off by: the mean "
-    "error of a depot's day (MAPE)."
+    "Test before use: a copy trained without the newest days forecasts them; so does the model "
+    "before. Live: its forecasts of the last 26 weeks. Same day last week is of the same days, "
+    "which differ from model to model. Off by: the mean error of a depot's day (MAPE)."
 )
 if len(by_day := scores[scores["grain"] == "day"]):
     st.header("Live, by day")
-    told = "Off by: dots are single days; lines the mean of seven days, whichever model was in use."
+    told = "Off by: dots are single days; lines the mean of seven days, from the fourth on."
     widgets.chart(forecast_charts.accuracy_by_day, by_day, told)

@@ -47,8 +47,7 @@ if not city:
     plan_parts.short_at_pace(days)
     plan_parts.next_decision(days, day=day)
     st.caption(
-        "Vans needed; below, vans short (a city's, in red: choose it to decide), chances of full "
-        "delivery below 99 %, and late orders of all cities."
+        "Vans needed; below, vans short (red: to decide), chances of full delivery, late orders."
     )
     st.html(plan_grids.cities(days, settings, day, names))
     days_ahead.show_day_names(names, days)

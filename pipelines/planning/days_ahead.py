@@ -48,14 +48,18 @@ MIN_REVISION = 0.5
 
 
 def week_before(depot: str, counts: str) -> str:
-    """SQL for the orders a week before the forecast `f`; 0 if closed then, null if unknown or not open yet.
+    """SQL for the orders a week before the forecast `f`; null if unknown, 0 if closed without orders.
 
     Args:
       depot: Alias of a row of `depots`.
       counts: Alias of the depot's row of `demand_versions` a week before.
     """
-    day = "(f.target_on - 7)"
-    closed = f"{is_closed(day, depot)} and {day} >= coalesce({depot}.opened_on, {day})"
+    # Before its first orders, a depot has not been closed: it had not begun.
+    has_begun = (
+        f"exists (select from demand_versions e where e.depot_id = {depot}.depot_id "
+        "and e.service_on < f.target_on - 7 and e.superseded_at is null and e.orders > 0)"
+    )
+    closed = f"{is_closed('(f.target_on - 7)', depot)} and {has_begun}"
     return f"coalesce({counts}.orders, case when {closed} then 0 end)"
 
 
@@ -126,7 +130,7 @@ def fleet_week(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
       'cold_start', 'closed'), model_p10, model_p50, model_p90, model_point (the model's own), part
       and model_part (the depot's part of the planned total and of the model's total), city_p10 and
       city_p90 (80 % band of the model's total for the city), week_before (orders seven days
-      earlier; 0 if closed then, NaN if not known or before the depot opened), year_before (orders 52 weeks earlier, if
+      earlier; 0 if closed without orders, NaN if not known or before the depot's first orders), year_before (orders 52 weeks earlier, if
       known), change (of the depot's planned orders against week_before, summed over its days; a
       fraction), point_before (the previous forecast of the day, as published), before_on (its
       origin), revised (change of the model's orders against point_before, summed over the days; a

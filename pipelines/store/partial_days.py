@@ -15,7 +15,8 @@ last week. The day is whole if
 If each file brings only the orders since the previous file, a missing file leaves a gap: the rest
 of one day, and often the beginning of another. A gap lies between a file loaded before its day
 was over and the depot's next file, if the next file was loaded at least a day and a half later and
-none of the feed's busiest depots whose day ends no later has orders of it from a later file. The first day is cut,
+none of the feed's busiest depots has orders of the day from a later file. In a zone further west
+the day's end is in the file after a missing one, and proves nothing. The first day is cut,
 whatever has come since, if `MIN_CUT_ORDERS` orders usually come after the time of its file; the
 next day is cut if as many usually come before its first order. The day is then cut for the file's
 other depots, too, whose orders may be too few to show it. A late file cuts its last day by the
@@ -149,19 +150,20 @@ cross join lateral (
 join files g on g.file_id = n.file_id
 where f.loaded_at < (b.service_on + 1)::timestamp at time zone d.timezone
   and g.loaded_at > f.loaded_at + interval '{GAP_HOURS} hours'
-  and coalesce((
-      select max(theirs.last_file_id)
-      from order_counts own
+  and not exists (
+      select from order_counts own
       join loaded_files using (file_id)
       join order_counts theirs
         on theirs.depot_id = any(busiest) and theirs.service_on = b.service_on
       join depots t on t.depot_id = theirs.depot_id
-      -- Further west, the day goes on after the next file's beginning.
-       and (b.service_on + 1)::timestamp at time zone t.timezone
-           <= (b.service_on + 1)::timestamp at time zone d.timezone
       where own.depot_id = b.depot_id
         and own.service_on between b.service_on - {FEED_DAYS} and b.service_on
-  ), 0) <= f.file_id
+        and theirs.last_file_id > f.file_id
+        -- Where the day goes on for longer, its end is in the file after the missing one.
+        and (theirs.file_id > f.file_id and theirs.file_id < n.file_id
+             or (b.service_on + 1)::timestamp at time zone t.timezone
+                <= f.loaded_at + interval '1 day')
+  )
 """
 
 # Days of which a late file has only the first hours; the file with the rest may be late, too.

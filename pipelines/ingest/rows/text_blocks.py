@@ -2,7 +2,8 @@
 
 import codecs
 import io
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -20,6 +21,9 @@ ENCODING_OF_MARK = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 """Encodings by byte order mark; UTF-32 comes first, because its mark begins with UTF-16's."""
+BARE_ENCODINGS = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
+"""Encodings that are told without a mark, by the first of the column names."""
+ASCII_NAMES = re.compile(r"[\t -~]{4}")
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,7 @@ def _utf8(source: Source, encoding: str) -> Iterator[bytes]:
         with source.open_stream() as stream:
             data = stream.read(BLOCK_BYTES)
             if encoding == "utf-8":
-                _require_text(data, source)
+                _require_text(data, source, BARE_ENCODINGS)
             text = decode(data).removeprefix("\ufeff")
             _require_text(text[:START_CHARS].encode(), source)
             while data:
@@ -127,19 +131,19 @@ def _place(error: UnicodeError, line: int) -> str:
     return f" in line {line} (byte 0x{error.object[error.start]:02x})"
 
 
-def _require_text(start: bytes, source: Source) -> None:
+def _require_text(start: bytes, source: Source, bare: Sequence[str] = ()) -> None:
+    """Refuses binary data, and text in another encoding: a marked one, or one of `bare`."""
     before, nul, _ = start[:START_CHARS].partition(b"\0")
     if not nul:
         return
     marks = (name for mark, name in ENCODING_OF_MARK.items() if start.startswith(mark))
-    # Without a mark, every other byte of column names is 0.
-    bare = {"utf-16-be": start[:16:2], "utf-16-le": start[1:16:2]}
-    unmarked = (n for n, half in bare.items() if any(start[:16]) and not any(half))
+    names = {each: start[:32].decode(each, "ignore") for each in bare}
+    unmarked = (each for each, text in names.items() if ASCII_NAMES.match(text))
     if encoding := next(marks, "") or next(unmarked, ""):
         raise RefusedFileError(
             f"{source.name} is written in {encoding.upper()}. Pass --encoding {encoding}."
         )
-    what = f"binary data (line {before.count(10) + 1} has a zero byte)"
+    what = f"binary data (the first zero byte is in line {before.count(10) + 1})"
     raise RefusedFileError(
         f"{source.name} is {'Parquet' if start.startswith(b'PAR1') else what}, not text as its "
         "name says. Rename it, or export it as CSV."

@@ -254,9 +254,30 @@ def test_what_was_entered_is_not_dropped_unasked(fleet, visit):
 def test_the_sums_of_a_thousand_depots_fit_a_phone(fleet, visit, path, number):
     window = visit(fleet, "phone")
     window.to(path)
-    window.page.locator(".hf .total td.day").evaluate_all(
+    sums = window.page.locator(".hf .total td.day")
+    assert sums.count() >= 7
+    sums.evaluate_all(
         "(cells, number) => cells.forEach(cell => cell.innerHTML = number)", number
     )
     for width in (browser.SIZES["phone"][0], 320):
         window.page.set_viewport_size({"width": width, "height": 800})
         window.page.wait_for_function(f"() => ({browser.TOO_WIDE})() <= 0")
+
+
+@pytest.mark.parametrize(
+    ("page", "sheet", "first"),
+    [
+        ("models", "Models", "Trained up to"),
+        ("pipeline", "Nightly runs", "Night after"),
+    ],
+)
+def test_excel_of_a_system_page_has_its_table(fleet, visit, page, sheet, first):
+    window = visit(fleet)
+    window.to(f"/{page}")
+    with window.page.expect_download() as saved:
+        window.page.get_by_role("button", name="Save as Excel").click()
+    book = CalamineWorkbook.from_path(str(saved.value.path()))
+    head, *rows = book.get_sheet_by_name(sheet).to_python()
+    assert head[0] == first
+    shown = window.page.locator("table.hf", has_text=first).locator("tbody th")
+    assert [row[0] for row in rows] == shown.all_inner_texts()

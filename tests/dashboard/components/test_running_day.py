@@ -80,7 +80,7 @@ def test_today_is_told_city_by_city_and_escaped(depots, monkeypatch):
     )
     assert "needs about" not in both
     assert Cells(both).text[1][0] == "All cities"
-    assert "All cities are estimated as a whole, also those too early to tell." in both
+    assert "All cities are estimated as a whole, not added up." in both
     assert "Too early" not in both
     # Where all orders of a day come late, none are expected by eleven.
     late = apart.assign(share=[[1 / 24] * 24, [0.0] * 23 + [1.0]])

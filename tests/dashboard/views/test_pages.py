@@ -315,7 +315,7 @@ def test_the_list_of_depots_has_no_column_of_vans_where_none_are_short(
     assert "Late orders" not in text
 
 
-@pytest.mark.parametrize("order", ["Furthest off", "Vs last 7 days", "Name"])
+@pytest.mark.parametrize("order", ["Largest error", "Vs last 7 days", "Name"])
 def test_the_list_of_depots_is_sorted_and_saved_as_it_is_shown(
     seeded, write, open_page, monkeypatch, order
 ):
@@ -342,13 +342,13 @@ def test_the_list_of_depots_is_sorted_and_saved_as_it_is_shown(
     assert [[int(cell or 0) for cell in row] for row in shown] == vans.tolist()
     assert [name.split(" ")[0] for name in names] == table["Depot"].tolist()
     column = {
-        "Furthest off": "Error, yesterday",
+        "Largest error": "Error, yesterday",
         "Vs last 7 days": "vs last 7 days",
         "Name": "Depot",
     }[order]
     # The largest fall first, or the largest errors in either direction.
     values = table[column].dropna()
-    ranks = -values.abs() if order == "Furthest off" else values
+    ranks = -values.abs() if order == "Largest error" else values
     assert ranks.is_monotonic_increasing
     of_city = Cells(grid_of(open_page("depot", first=order, city="London"))).text
     own = [row for row in rows if " London" in row[0]]

@@ -359,6 +359,35 @@ def test_a_depot_further_west_does_not_prove_that_a_file_came(connection, n_lost
     assert found == [23, *[None] * n_cut, *[23] * (4 - n_cut)]
 
 
+@pytest.mark.parametrize(
+    "zone", ["Europe/Amsterdam", "Europe/London", "America/Los_Angeles"]
+)
+def test_a_depot_that_shuts_at_6_is_observed_where_the_busiest_went_on(
+    connection, zone
+):
+    """Until the next day's noon; no file is missing."""
+    add_depot(connection, "A")
+    busiest, morning = "VWXY", LAST + timedelta(days=1)
+    for depot in busiest:
+        add_depot(connection, depot, timezone=zone)
+    for back in range(30, -5, -1):
+        day = LAST - timedelta(days=back)
+        eve, before = (day - timedelta(days=n) for n in (1, 2))
+        rest = () if eve == LAST else BUSY[11 if eve == morning else 6 : 22]
+        own = [("A", eve, rest), ("A", day, () if day == morning else BUSY[:6])]
+        if zone.startswith("America"):
+            parts = [(w, before, (23,)) for w in busiest]
+            parts += [(w, eve, BUSY[:20]) for w in busiest]
+        else:
+            parts = [(w, eve, BUSY[5:]) for w in busiest]
+            parts += [(w, day, BUSY[:5]) for w in busiest]
+        parts += [part for part in own if part[2]]
+        add_file(connection, at(day, time(7)), *parts)
+        recount(connection, day, at(day, time(7, 30)))
+    counts = counts_of(connection, "A", at(LAST + timedelta(days=5), time(5)))
+    assert counts[LAST] == 6
+
+
 @pytest.mark.parametrize("after", ["night", "morning"])
 def test_a_day_between_two_lost_files_is_not_a_quiet_one(connection, after):
     """The few orders of the days beside it are what is left of them, or a day's first hours."""

@@ -104,7 +104,16 @@ def test_what_a_server_says_wrongly_that_it_compressed_is_refused(clean_engine, 
     web.files["/a.csv"] = ("text/csv", ONE.encode())
     web.encodings["/a.csv"] = "gzip"
     error = load_one(clean_engine, f"http://{web.url}/a.csv").error
-    assert "/a.csv cannot be fetched: Received response with content-encoding" in error
+    assert "/a.csv cannot be fetched: it is not compressed as its server says" in error
+
+
+def test_a_compressed_transfer_that_was_cut_is_refused(clean_engine, web):
+    rows_of = (f"A,2024-01-{n % 28 + 1:02},{n * 7919 % 9973}\n" for n in range(2000))
+    body = gzip.compress((DAILY + "".join(rows_of)).encode())
+    web.files["/a.csv"] = ("text/csv", body[: len(body) // 2])
+    web.encodings["/a.csv"] = "gzip"
+    error = load_one(clean_engine, f"http://{web.url}/a.csv").error
+    assert "/a.csv cannot be fetched: the transfer ended before the end" in error
 
 
 def test_a_database_is_refused_without_its_password(clean_engine):

@@ -72,14 +72,19 @@ def test_another_encoding_is_read_when_it_is_said(tmp_path):
         (b",,\n,,\n", "no column names in its first 50 lines"),
         (
             b"\x89PNG\r\n\x1a\n\0\0\0",
-            r"x.csv is binary data \(line 3 has a zero byte\), not text",
+            r"x.csv is binary data \(the first zero byte is in line 3\), not text",
         ),
         (b"PAR1\x15\x04\0\0", "x.csv is Parquet, not text"),
         (HEADER.encode("utf-16"), "--encoding utf-16"),
         (HEADER.encode("utf-32"), "--encoding utf-32"),
         (HEADER.encode("utf-16-le"), "--encoding utf-16-le"),
         (HEADER.encode("utf-16-be"), "--encoding utf-16-be"),
-        (f"{HEADER}\nA,x\0,1\n".encode(), r"binary data \(line 2 has a zero byte\)"),
+        (HEADER.encode("utf-32-le"), "--encoding utf-32-le"),
+        (b"\5\0\0\0\7\0\0\0" * 9, "binary data"),
+        (
+            f"{HEADER}\nA,x\0,1\n".encode(),
+            r"binary data \(the first zero byte is in line 2\)",
+        ),
         (f"{HEADER}\nA,x,1\nGen\xe8ve,x,1\n".encode("latin-1"), "not UTF-8 in line 3"),
     ],
 )
