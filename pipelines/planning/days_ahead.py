@@ -130,8 +130,9 @@ def fleet_week(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
       'cold_start', 'closed'), model_p10, model_p50, model_p90, model_point (the model's own), part
       and model_part (the depot's part of the planned total and of the model's total), city_p10 and
       city_p90 (80 % band of the model's total for the city), week_before (orders seven days
-      earlier; 0 if closed without orders, NaN if not known or before the depot's first orders), year_before (orders 52 weeks earlier, if
-      known), change (of the depot's planned orders against week_before, summed over its days; a
+      earlier; 0 if closed without orders, NaN if not known or before the depot's first orders),
+      year_before (orders 52 weeks earlier, if known), change (of the depot's planned orders
+      against week_before, summed over its days; a
       fraction), point_before (the previous forecast of the day, as published), before_on (its
       origin), revised (change of the model's orders against point_before, summed over the days; a
       fraction, 0 below half an order a day); for the day's newest override: override_id (NaN
