@@ -49,7 +49,7 @@ def fleet_grid(
       depots: As `days_ahead.ranked` returns it, in its order; not empty.
       names: Holidays and events by city and day, shown below the city's totals; those of all
         cities ('') are marked in the column heads.
-      names_before: Holidays and events that all these cities had 52 weeks before.
+      names_before: Holidays and events of 52 weeks before, in the row of that year.
     """
     n_cities = depots["city"].nunique()
     max_depots = MAX_DEPOTS_OF_ONE_CITY if n_cities == 1 else MAX_DEPOTS

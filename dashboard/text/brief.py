@@ -329,10 +329,8 @@ def _changes(week: pd.DataFrame) -> list[Decision]:
 def names_of_last_year(
     events: pd.DataFrame, n_cities: int, city: str = ""
 ) -> dict[pd.Timestamp, str]:
-    """`day_names` of `A_YEAR` before each day; for several cities, only what all of them had."""
-    in_cities = events.groupby(["day_on", "what"])["city"].transform("nunique")
-    of_all = events if city else events[in_cities == n_cities]
-    names = day_names(of_all, n_cities, city)
+    """`day_names` of `A_YEAR` before each day."""
+    names = day_names(events, n_cities, city)
     return {day + formatting.A_YEAR: name for day, name in names.items()}
 
 
