@@ -43,9 +43,9 @@ def depots_in_grid(plan: Plan, depot: str) -> Plan:
 def next_decision(
     days: pd.DataFrame, day: date | None, city: str = "", *, is_primary: bool = True
 ) -> None:
-    """Links to the form for the most urgent undecided day of `Plan.cities`, if any, and its cities.
+    """Buttons for the most urgent undecided day of `Plan.cities`, if any: one for each short city.
 
-    Those of `city` come first, then those on `day`.
+    The days of `city` come first, and its button alone; then those on `day`.
     """
     left = days[days["is_due"]]
     if left.empty:

@@ -16,7 +16,6 @@ from dashboard.text import formatting
 Row = dict[Hashable, Any]
 AT_WORK = {"ingest": "Loading", "demand": "Counting orders", "forecast": "Forecasting"}
 WEEK_DAYS = 7
-NIGHT_BEFORE = "grain == 'horizon' and horizon == 1"
 TOTALS_NOTE = "A total is forecast as a whole: the depots need not add up to it."
 ONE_SIDED = 0.7
 """Minimum share of depots with errors in one direction for which that direction is named."""
@@ -230,8 +229,8 @@ def last_day_sentence(
 
 def day_error_sentence(scores: pd.DataFrame) -> str:
     """`error_sentence` on a day's forecasts of the night before; then the MAPE of all its forecasts."""
-    last, subject = scores.query(NIGHT_BEFORE), "The forecast of the night before was"
-    told = error_sentence(subject, last, "per depot")
+    last = scores.query("grain == 'horizon' and horizon == 1")
+    told = error_sentence("The forecast of the night before was", last, "per depot")
     if not told or not scores["horizon"].gt(1).any():
         return told
     [mape] = scores.query("grain == 'all' and forecaster == 'forecast'")["mape"]

@@ -78,8 +78,8 @@ else:
 sheets = {
     "Nightly runs": ("Newest first", nights),
     "Loaded files": ("The newest", loaded),
+    "Refused files": ("Nothing of these was loaded", refused),
 }
-sheets["Refused files"] = "Nothing of these was loaded", refused
 page_head.save_as_excel("pipeline", lambda: sheets, freshness)
 labels = run_descriptions.labels(runs)
 if labels:
