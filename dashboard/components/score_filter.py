@@ -41,14 +41,15 @@ def score_filter(
     today = datetime.now(queries.zone()).date()
     # Of periods with the same scored days, one is offered, plus the one in the URL.
     n_days = (newest_on - first_on).days + 1
-    always = st.query_params.get("period"), f"{SCORED_DAYS}"
+    longest = f"{SCORED_DAYS}"
+    always = st.query_params.get("period"), longest
     periods = {
         f"{days}": words
         for days, words in PERIODS.items()
         if days < n_days or n_days > SCORED_DAYS or f"{days}" in always
     }
     if 1 < n_days < SCORED_DAYS:
-        periods[f"{SCORED_DAYS}"] = f"All {n_days} days"
+        periods[longest] = f"All {n_days} days"
     with st.container(horizontal=True, key="score-filter"):
         city = widgets.choose_city(sorted(depots["city"].unique()))
         names = days_ahead.day_names(city, freshness)
@@ -58,8 +59,7 @@ def score_filter(
             days[f"{day}"] = " · ".join(filter(None, label))
         # The newest day comes first, the others follow the longer periods.
         every = {f"{newest_on}": days[f"{newest_on}"]} | periods | days
-        default = "7" if 7 < n_days < SCORED_DAYS else f"{SCORED_DAYS}"
-        period = widgets.choose_from_url("Period", "period", every, default, width=260)
+        period = widgets.choose_from_url("Period", "period", every, longest, width=260)
         if city:
             depots = depots[depots["city"] == city]
         labels = {ALL: "All depots"}

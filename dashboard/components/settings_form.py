@@ -72,8 +72,8 @@ def _settings_fields(settings: CitySettings, form: str) -> CitySettings:
             key=shifts, help=shift_times.RULE,
         )  # fmt: skip
     st.caption(
-        "Drivers per van: over a whole day; at least one in each shift. Once shifts are set, a day "
-        "needs the vans of its fullest shift."
+        "Drivers per van: over a whole day, but at least one in each shift; with two shifts, 1 means "
+        "two drivers. Once shifts are set, a day needs the vans of its fullest shift."
     )
     entered = replace(
         settings,

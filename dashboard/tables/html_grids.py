@@ -158,8 +158,8 @@ def depot_days(days: pd.DataFrame, depot: Row) -> str:
     """The days ahead in `queries.depot_days` as a table, with vans, band and events.
 
     Args:
-      days: With allocated and needed (as in `Plan.depots`), moved (`plan_summaries.moved_vans`)
-        and noted_before (`display_tables.noted_before`).
+      days: With allocated, needed and undelivered (as in `Plan.depots`), moved
+        (`plan_summaries.moved_vans`) and noted_before (`display_tables.noted_before`).
       depot: depot_id and city. Days link to their explanation, orders to the form for orders.
     """
     busiest = float(days["point"].max())
@@ -355,22 +355,22 @@ def _day_row(
         cells = [f'<td class="closed"{closed_since(row)}>closed</td><td></td>']
         notes = [note for note in notes if note != "Closed"]
     else:
-        orders = formatting.orders(row["point"])
-        shade = _shade(row["point"], busiest)
+        orders, shade = formatting.orders(row["point"]), _shade(row["point"], busiest)
         address = escape(formatting.plan_link(depot["city"], day, depot=depot_id))
         change = f'<a href="{address}" target="_self" title="Change">{orders}</a>'
         cells = [
             f'<td class="day {shade}">{change}{badge(row)}</td><td>{_band(row)}</td>'
         ]
     vans, moved = of_needed(row["allocated"], row["needed"]), escape(row["moved"])
-    cells.append(f'<td>{vans}<small class="desk moved">{moved}</small></td>')
+    late = f"{row['undelivered']:,.0f} late" if row["undelivered"] >= 0.5 else ""
+    lines = "\n".join(filter(None, [late, moved]))
+    cells.append(f'<td>{vans}<small class="desk moved">{lines}</small></td>')
     cells.append(f"<td>{formatting.orders(row['week_before'])}</td>")
     if has_year:
         is_known = not pd.isna(row["year_before"])
-        year_on = row["year_before_on"]
         # Last year the event was in another week, or on another weekday.
-        is_moved = is_known and day - year_on != formatting.A_YEAR
-        on = formatting.day(year_on, day) if is_moved else ""
+        is_moved = is_known and day - row["year_before_on"] != formatting.A_YEAR
+        on = formatting.day(row["year_before_on"], day) if is_moved else ""
         year = formatting.orders(row["year_before"])
         cells.append(f"<td>{year}<small>{on}</small></td>")
     if row["basis"] == "cold_start":
@@ -386,7 +386,7 @@ def _day_row(
     name = f'<a href="{link}" target="_self">{formatting.day(day)}</a>'
     # A phone has no room beside the numbers.
     on_move = f"Vans: {moved.replace(chr(10), ', ')}" if moved else ""
-    line = " · ".join(filter(None, [told, override, on_move, before]))
+    line = " · ".join(filter(None, [told, override, late, on_move, before]))
     notes_row = f'<tr class="phone"><td colspan="{5 + has_year}">{line}</td></tr>'
     return html_tables.row(name, cells) + notes_row * bool(line)
 

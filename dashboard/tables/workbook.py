@@ -163,8 +163,8 @@ def one_depot_sheets(
     if ahead.empty:
         return sheets
     table = display_tables.display(
-        ahead, "day_on", "point", "model_point", "p10", "p90", "allocated", "needed", "week_before",
-        "year_before", "override_reason", "made_by", day_on="Day", year_before="Last year",
+        ahead, "day_on", "point", "model_point", "p10", "p90", "allocated", "needed", "undelivered", "week_before",
+        "year_before", "basis", "override_reason", "made_by", day_on="Day", year_before="Last year", undelivered="Late orders",
     )  # fmt: skip
     first = "Planned orders with their 80 % band, and vans", table
     return {"Days ahead": first, **sheets}

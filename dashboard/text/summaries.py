@@ -243,14 +243,14 @@ def is_outside(scored: pd.DataFrame) -> pd.Series:
 
 
 def outside_sentence(scored: pd.DataFrame) -> str:
-    """'Too low at 9 of 9 depots. Outside their 80 % band: 3 of 9 depots.'; '' without scores."""
+    """'Too low at 9 of 9 scored depots. Outside their 80 % band: 3 of 9 scored depots.'; '' without scores."""
     known = scored.dropna(subset=["actual", "point"])
     if known.empty:
         return ""
     error = known["point"].round() - known["actual"]
     sides = {"Too high": int((error > 0).sum()), "Too low": int((error < 0).sum())}
     side, n_off = max(sides.items(), key=itemgetter(1))
-    of = f"of {formatting.count(len(known), 'depot')}"
+    of = f"of {formatting.count(len(known), 'scored depot')}"
     is_one_sided = len(known) > 1 and n_off >= ONE_SIDED * len(known)
     one_sided = f"{side} at {n_off:,} {of}. " if is_one_sided else ""
     return f"{one_sided}Outside their 80 % band: {is_outside(known).sum():,} {of}."

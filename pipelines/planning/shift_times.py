@@ -11,7 +11,7 @@ MAX_SHIFTS = 4
 MAX_LENGTH = 100
 """Characters of all shifts, as in the table `city_settings`."""
 RULE = (
-    f"Shifts are hours such as “{DEFAULT_SHIFTS}”, at most {MAX_SHIFTS} and none twice, each with a "
+    f"Shifts are hours such as “{DEFAULT_SHIFTS}”, with a comma between them, at most {MAX_SHIFTS} and none twice, each with a "
     "first hour from 0 to 23 and an end from 1 to 24."
 )
 

@@ -206,6 +206,7 @@ def days_of(basis, events=(), holidays=(), point=120.0, **override):
             "p90": [point * 1.25],
             "allocated": [3.0],
             "needed": [3.0],
+            "undelivered": [0.0],
             "moved": [""],
             "noted_before": [""],
             "basis": [basis],
@@ -278,9 +279,11 @@ def test_a_day_ahead_has_orders_band_last_week_and_events(days, expected):
     [
         ({"needed": 7.0}, "3 of 7"),
         ({"moved": "+1 <b>"}, "3 +1 <b>"),
-        ({"allocated": np.nan, "needed": np.nan}, ""),
+        ({"needed": 7.0, "undelivered": 11.6}, "3 of 7 12 late"),
+        ({"undelivered": 0.49}, "3"),
+        ({"allocated": np.nan, "needed": np.nan, "undelivered": np.nan}, ""),
     ],
-    ids=["short", "with a van lent", "not planned"],
+    ids=["short", "with a van lent", "with late orders", "none late", "not planned"],
 )
 def test_a_depots_day_has_its_part_of_the_citys_vans_and_leads_to_its_reasons(
     vans, expected
@@ -288,7 +291,10 @@ def test_a_depots_day_has_its_part_of_the_citys_vans_and_leads_to_its_reasons(
     depot = {"depot_id": "A&B", "city": "London"}
     cells = Cells(html_grids.depot_days(days_of("model").assign(**vans), depot))
     assert cells.text[1][3] == expected
-    assert cells.text[2:] == [["Vans: +1 <b>"]] * ("moved" in vans)
+    below = [["Vans: +1 <b>"]] * ("moved" in vans) + [["12 late"]] * (
+        "12 late" in expected
+    )
+    assert cells.text[2:] == below
     assert [attrs["href"] for tag, attrs in cells.tags if tag == "a"] == [
         "depot?depot=A%26B&why=2025-11-21#why-this-forecast",
         "plan?city=London&day=2025-11-21&depot=A%26B",

@@ -164,7 +164,7 @@ def test_depots_outside_their_band_are_counted():
     scored = pd.DataFrame(known)
     assert summaries.is_outside(scored).tolist() == [True, False, True, False]
     assert summaries.outside_sentence(scored) == (
-        "Outside their 80 % band: 2 of 3 depots."
+        "Outside their 80 % band: 2 of 3 scored depots."
     )
     assert summaries.outside_sentence(scored[3:]) == ""
 
@@ -172,8 +172,8 @@ def test_depots_outside_their_band_are_counted():
 @pytest.mark.parametrize(
     ("errors", "one_sided"),
     [
-        (7 * [5.0] + 3 * [-5.0], "Too high at 7 of 10 depots. "),
-        (3 * [5.0] + 7 * [-5.0], "Too low at 7 of 10 depots. "),
+        (7 * [5.0] + 3 * [-5.0], "Too high at 7 of 10 scored depots. "),
+        (3 * [5.0] + 7 * [-5.0], "Too low at 7 of 10 scored depots. "),
         (6 * [-5.0] + 4 * [5.0], ""),
         ([-5.0], ""),
     ],

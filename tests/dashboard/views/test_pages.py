@@ -300,7 +300,7 @@ def test_a_depot_says_whose_vans_it_gets_also_from_a_namesake(seeded, write, ope
     [grid] = [body for body in bodies if 'label="Orders of the days ahead"><' in body]
     vans = [row[3] for row in Cells(grid).text[1:] if len(row) > 1]
     lent = [cell for cell in vans if cell not in ("", "0")]
-    got = r"(\d+)( of \d+)? \+\1 Nord · RTM-01"  # "of" where RTM-01 has too few to lend
+    got = r"(\d+)( of \d+)?( \d+ late)? \+\1 Nord · RTM-01"  # "of" where RTM-01 has too few to lend
     assert all(re.fullmatch(got, cell) for cell in lent), lent
     assert lent
 
@@ -696,7 +696,7 @@ def test_accuracy_begins_with_how_good_it_was_and_how_the_last_day_was(
     counts = '<th scope="col" class=" desk">Forecasts</th>'
     assert counts in first, "a phone goes without them"
     of_20_days = app.selectbox(key="choice of period")
-    assert of_20_days.value == "7", "of less than four weeks, the last one comes first"
+    assert of_20_days.value == "56", "all days"
     assert_weeks_and_five_biggest_misses_stand_open(app)
     # A miss leads to why its day was forecast.
     links = re.findall(r'<a href="(depot[^"]+why-this-forecast)">', first)
@@ -736,7 +736,7 @@ def assert_weeks_and_five_biggest_misses_stand_open(app):
     ]  # fmt: skip
     _, worst, misses = tables
     assert len(Cells(misses).text) == 1 + 5
-    scope = ScoreFilter(live=True, days_back=7)
+    scope = ScoreFilter(live=True)
     every = queries.depot_accuracy(scope, queries.freshness())
     worst_first = every.sort_values("mape", ascending=False)["depot_id"].tolist()
     assert re.findall('depot=([^"]+)', worst) == worst_first[:10]
@@ -821,10 +821,11 @@ def test_a_day_is_told_by_depot_and_yesterday_as_the_first_page_has_it(
 
 
 def test_a_period_that_is_not_offered_is_explained(seeded, open_page):
+    n_days = seeded.scores.loc[seeded.scores["is_live"], "target_on"].nunique()
     for period in ("2019-01-01", "junk"):
         app = open_page("accuracy", period=period)
         assert_no_traceback(app)
-        told = f"There is no period “{period}”. Shown instead: Last 7 days."
+        told = f"There is no period “{period}”. Shown instead: All {n_days} days."
         assert told in page_text(app).replace("\\", "")
 
 
@@ -942,7 +943,7 @@ def test_the_filters_of_accuracy_are_in_the_url(seeded, open_page):
         for day in (seeded.through + timedelta(days=n) for n in (-12, -11, -10))
     }
     assert app.selectbox(key="choice of period").options == [
-        # The one asked for, and the default; 26 weeks would hold the same days.
+        # With the one asked for; 26 weeks would hold the same days as the default.
         "Yesterday", "Last 7 days", "Last 4 weeks", f"All {len(days)} days",
         *[f"{day} · Promotion" if day in promoted else day for day in named[-2::-1]],
     ]  # fmt: skip
