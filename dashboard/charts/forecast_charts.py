@@ -234,7 +234,7 @@ def _waterfall(day: pd.DataFrame) -> pd.DataFrame:
 def accuracy_by_day(by_day: pd.DataFrame) -> Chart:
     """7-day mean MAPE of forecast and seasonal naive, from the daily grain of `queries.accuracy`.
 
-    Dots are single days of the forecast; the ruler's tooltip shows both forecasters.
+    Dots are single days; the ruler's tooltip shows both forecasters.
     """
     rows = by_day[by_day["forecaster"].isin(["forecast", "seasonal naive"])]
     rows = rows.dropna(subset=["mape"]).replace(
@@ -244,21 +244,11 @@ def accuracy_by_day(by_day: pd.DataFrame) -> Chart:
     x = time_axis(table, "day_on")
     own = table[table["forecaster"] == FORECAST]
     colours = colour("forecaster", [FORECAST, NAIVE])
-    lines = (
-        alt.Chart(table)
-        .mark_line(tooltip=None, strokeWidth=2)
-        .encode(
-            x=x,
-            y=percent_axis("weekly"),
-            strokeDash=dashes("forecaster"),
-            color=colours,
-        )
-    )
-    dots = (
-        alt.Chart(own)
-        .mark_circle(size=28, opacity=0.55, tooltip=None)
-        .encode(x=x, y=percent_axis("mape"), color=colours)
-    )
+    base = alt.Chart(table).encode(x=x, color=colours)
+    lines = base.mark_line(tooltip=None, strokeWidth=2)
+    lines = lines.encode(y=percent_axis("weekly"), strokeDash=dashes("forecaster"))
+    dots = base.mark_circle(size=28, opacity=0.55, tooltip=None)
+    dots = dots.encode(y=percent_axis("mape"))
     mapes = table.assign(text=table["mape"].map(formatting.percent)).pivot_table(
         index="day_on", columns="forecaster", values="text", aggfunc="first"
     )

@@ -24,7 +24,6 @@ SPANS = {"3 weeks": FLEET_DAYS, "13 months": HISTORY_DAYS, OCCASIONS: HISTORY_DA
 """Days of history in the chart or list of page Days ahead, by the label of the choice."""
 
 
-@st.cache_data(max_entries=4, show_spinner=False)
 def cities(freshness: Freshness) -> list[str]:
     """Names of the cities with forecast depots, sorted."""
     return list(queries.fleet_week(freshness)["city"].unique())
@@ -32,26 +31,25 @@ def cities(freshness: Freshness) -> list[str]:
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def brief_html(
-    freshness: Freshness, today: date, due_on: date, days: pd.DataFrame
+    city: str, freshness: Freshness, today: date, due_on: date, days: pd.DataFrame
 ) -> str:
-    """The morning brief as HTML; `days` is `Plan.cities`; orders up to `due_on` are due."""
+    """The morning brief of a city, or of all (''), as HTML.
+
+    `days` is `Plan.cities` of the same city; orders up to `due_on` are due.
+    """
     assert freshness.last_on is not None, "requires known demand"
-    decisions = brief.decisions(
-        days,
-        queries.fleet_week(freshness),
-        queries.fleet_events(freshness),
-        today,
-        freshness.newest,
-        queries.zone(),
-    )
-    scored = queries.last_day(freshness)
+    shown = (queries.fleet_week, queries.fleet_events, queries.last_day)
+    every = [query(freshness) for query in shown]
+    week, events, scored = [rows[rows["city"].eq(city) | (not city)] for rows in every]
     is_scored = scored["point"].notna().any()
-    occasions = day_names("", freshness).get(pd.Timestamp(freshness.last_on), "")
+    occasions = day_names(city, freshness).get(pd.Timestamp(freshness.last_on), "")
+    of_city = {"city": city} if city else {}
+    address = formatting.link("accuracy", period=f"{freshness.last_on}", **of_city)
     return html_brief.brief(
-        decisions,
+        brief.decisions(days, week, events, today, freshness.newest, queries.zone()),
         plan_summaries.short_days(days),
         summaries.last_day_sentence(scored, freshness.last_on, today, occasions),
-        formatting.link("accuracy", period=f"{freshness.last_on}") if is_scored else "",
+        address if is_scored else "",
         brief.estimated_cities(days, city_settings.by_city(freshness)),
         is_current=freshness.origin >= due_on,
     )

@@ -14,9 +14,9 @@ from dashboard.tables import html_grids, html_tables, workbook
 from dashboard.text import formatting, plan_summaries, summaries
 
 MAX_DEPOTS = 200  # in the list; the select box finds every depot
-URGENT, WEEK = html_grids.LATE, html_grids.CHANGE.capitalize()
-ERROR, NAME = "Largest error", "Name"
-SORT_ORDERS = (URGENT, WEEK, ERROR, NAME)  # the first is the default
+URGENT, ERROR, NAME = html_grids.LATE, "Largest error", "Name"
+FALLING, RISING = "Falling most", "Rising most"
+SORT_ORDERS = (URGENT, FALLING, RISING, ERROR, NAME)  # the first is the default
 
 
 def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
@@ -48,6 +48,7 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         missing = f"Missing data{on_top}: {late}." if late else ""
         short = plan_summaries.short_depots(plan)
         with answer:
+            page_head.print_heading(f"Depots{f' of {city}' * bool(city)}")
             widgets.answer(f"{short} {missing}".strip())
             next_decision(plan.cities, None, is_primary=False)
         names = days_ahead.day_names(city, freshness)
@@ -59,14 +60,12 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         page_head.save_as_excel(
             "depots", lambda: workbook.depot_sheets(depots, numbers), freshness
         )
-    if len(depots) > MAX_DEPOTS:
-        more = len(depots) - MAX_DEPOTS
-        st.caption(f"Not in this list: {more:,} more depots. The box above finds them.")
+    widgets.cut_notice(len(depots), MAX_DEPOTS)
     st.html(html_grids.depots(depots.head(MAX_DEPOTS), numbers))
     if not numbers.empty:
         late = "Vans short and late orders assume the moves that Plan proposes. "
         late *= bool(numbers.columns.str.startswith(html_grids.LATE).any())
-        outside = "Bold on grey: orders outside the 80\N{NO-BREAK SPACE}% band. “–”: closed, or not known yet."
+        outside = "Bold on grey: orders outside the 80\N{NO-BREAK SPACE}% band. “–”: not known yet."
         st.caption(f"{late}Error: forecast less orders. {outside} {last_week}")
 
 
@@ -75,7 +74,8 @@ def _in_order(depots: pd.DataFrame, numbers: pd.DataFrame, order: str) -> pd.Dat
     *_, off_by = html_grids.heads_of(numbers)
     place = {
         URGENT: numbers["place"],
-        WEEK: numbers[html_grids.CHANGE],
+        FALLING: numbers[html_grids.CHANGE],
+        RISING: -numbers[html_grids.CHANGE],
         ERROR: -numbers[off_by].abs(),
         NAME: depots.set_index("depot_id")["name"].str.casefold(),
     }[order]
@@ -96,6 +96,8 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
     on_first = week[week["target_on"].eq(orders.columns[0])]
     closed = on_first.loc[on_first.apply(html_grids.is_closed, axis=1), "depot_id"]
     last = queries.last_day(freshness).set_index("depot_id").reindex(depots.index)
+    was_closed = depots["last_on"].notna() & last["is_expected"].ne(True)
+    was_closed &= ~last["actual"].gt(0)
     is_late = depots["is_silent"] | depots["is_late"]
     is_off = summaries.is_outside(last)
     short = short.fillna(0).astype(int).rename(columns=formatting.day)
@@ -118,6 +120,7 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
         off_by: (last["point"] - last["actual"]).round().astype("Int64"),
         "status": depots.apply(html_grids.status, axis=1),
         "is_off": is_off,
+        "was_closed": was_closed,
         "is_closed": pd.Series(table.index.isin(closed), table.index),
         "place": pd.Series(range(len(urgent)), urgent.index),
     }

@@ -61,7 +61,7 @@ def next_decision(
     of_day = in_order[in_order["target_on"] == first_on]
     first = of_day.head(1 if city else MAX_CITIES)[["city", "short"]]
     on = formatting.day(first_on)
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="center", key="decide"):
         if len(first) > 1:
             st.caption(f"Decide on {on}:", width="content")
         for row, name, short in first.reset_index(drop=True).itertuples():

@@ -23,9 +23,11 @@ DONE = 0.9  # usual share of a day's orders after which another van is too late
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def today_so_far(now: datetime, freshness: Freshness) -> str:
-    """`today_html` at a time from `queries.clock`, for page Days ahead."""
+def today_so_far(city: str, now: datetime, freshness: Freshness) -> str:
+    """`today_html` of a city, or of all (''), at a time from `queries.clock`."""
     running = queries.running_depots(now, freshness)
+    if city and not running.empty:
+        running = running[running["city"] == city]
     return today_html(running, van_plan.fleet_plan(freshness).depots)
 
 
@@ -130,7 +132,7 @@ def today_html(depots: pd.DataFrame, planned: pd.DataFrame) -> str:
     told = formatting.listed(
         [f"{city} ({formatting.orders(n)} so far)" for city, n in so_far]
     )
-    too_early = f"<p>Too early to tell: {escape(told)}.</p>" if told else ""
+    too_early = told and f"<p>Too early to tell: {escape(told)}, and so the total.</p>"
     note = "The plan has not changed with today's pace."
     if cities["city"].eq("").any():
         note += " All cities are estimated as a whole, not added up."

@@ -39,14 +39,12 @@ def score_filter(
     """
     depots = queries.depots(freshness)
     today = datetime.now(queries.zone()).date()
-    # Of periods with the same scored days, one is offered, plus the one in the URL.
-    n_days = (newest_on - first_on).days + 1
-    longest = f"{SCORED_DAYS}"
-    always = st.query_params.get("period"), longest
+    # Of periods with the same scored days, one is offered.
+    n_days, longest = (newest_on - first_on).days + 1, f"{SCORED_DAYS}"
     periods = {
         f"{days}": words
         for days, words in PERIODS.items()
-        if days < n_days or n_days > SCORED_DAYS or f"{days}" in always
+        if days < n_days or n_days > SCORED_DAYS or days == SCORED_DAYS
     }
     if 1 < n_days < SCORED_DAYS:
         periods[longest] = f"All {n_days} days"

@@ -72,8 +72,8 @@ def _settings_fields(settings: CitySettings, form: str) -> CitySettings:
             key=shifts, help=shift_times.RULE,
         )  # fmt: skip
     st.caption(
-        "Drivers per van: over a whole day, but at least one in each shift; with two shifts, 1 means "
-        "two drivers. Once shifts are set, a day needs the vans of its fullest shift."
+        "Drivers per van over a whole day: each shift has at least one, so that 1 counts as 2 where "
+        "there are two shifts. Once shifts are set, a day needs the vans of its fullest shift."
     )
     entered = replace(
         settings,

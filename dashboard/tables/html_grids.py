@@ -25,9 +25,9 @@ SHADES = 10
 """Number of shades, the darkest for a depot's busiest day; style.css has a class for each."""
 MAX_DEPOTS, MAX_DEPOTS_OF_ONE_CITY = 120, 600
 """Maximum depots in the grid of several cities, and of one; browsers are slow with more."""
-MARKS, SHORT = ("status", "is_off", "is_closed", "place"), "Vans short"
-"""Columns of the list of depots without a heading; the heading over its van shortages."""
-LATE, CHANGE = "Late orders", "vs last 7 days"
+MARKS = ("status", "is_off", "was_closed", "is_closed", "place")
+"""Columns of the list of depots without a heading."""
+LATE, CHANGE, SHORT = "Late orders", "vs last 7 days", "Vans short"
 DAY_STATES = {
     "counted": ("■", "data"),
     "missing": ("✕", "missing"),
@@ -82,7 +82,8 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
       depots: `queries.depots`, in the order of the list.
       numbers: Indexed by depot_id. A column per heading: whole orders, percentages or, if it begins
         with `SHORT`, vans. Then `status` (missing data, below the depot's name), `is_off` (whether the
-        last error is marked), `is_closed` (on the first day) and `place`. Empty without a forecast.
+        last error is marked), `was_closed` (on its day), `is_closed` (on the first day) and `place`.
+        Empty without a forecast.
     """
     heads, texts, rows = heads_of(numbers), _listed_texts(numbers), []
     has_cities = depots["city"].nunique() > 1
@@ -144,6 +145,7 @@ def _listed_texts(numbers: pd.DataFrame) -> dict[Hashable, Row]:
         texts[last] = html_tables.column(numbers[last], html_tables.ERROR)
         marked = texts[last].map(html_tables.OUTSIDE_MARK.format)
         texts[last] = texts[last].mask(numbers["is_off"], marked)
+        texts[last] = texts[last].mask(numbers["was_closed"], "closed")
     for head in filter(lambda head: head.startswith(SHORT), heads):
         shades = (2 * numbers[head].clip(upper=5)).map('<span class="s{}">'.format)
         texts[head] = (shades + texts[head] + "</span>").where(numbers[head] > 0, "")

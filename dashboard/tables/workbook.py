@@ -114,8 +114,10 @@ def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
         if column not in by_day:
             sheets[name] = sentence, grid(plan.depots, column)
     columns = [each for each in DATA_COLUMNS if each not in by_day]
+    chance = plan.depots["delivery_probability"].where(plan.depots["needed"] > 0)
+    depots = plan.depots.assign(delivery_probability=chance)
     everything = display_tables.display(
-        plan.depots, *columns, vans="Own vans", undelivered="Late orders"
+        depots, *columns, vans="Own vans", undelivered="Late orders"
     )
     return sheets | {
         "Vans to move": ("Vans that change depots, by day", moves(plan.depots)),
@@ -144,7 +146,9 @@ def week_sheets(depots: pd.DataFrame) -> Sheets:
 def depot_sheets(depots: pd.DataFrame, numbers: pd.DataFrame) -> Sheets:
     """The sheet of page Depots, in its order; arguments as `html_grids.depots`."""
     outside = numbers["is_off"].map({True: "yes", False: ""})
-    told = numbers.assign(is_off=outside).drop(columns=["is_closed", "place"])
+    told = numbers.assign(is_off=outside).drop(
+        columns=["was_closed", "is_closed", "place"]
+    )
     table = display_tables.display(depots, "city", "name", "depot_id").join(
         told.rename(columns={"status": "Status", "is_off": html_tables.OUTSIDE}),
         "Depot id",

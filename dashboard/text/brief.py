@@ -131,7 +131,8 @@ def _shortages(
         is_severe = not unlikely.empty
         told = (f"{UNLIKELY}{where}" if is_severe else "", *more, occasion)
         about = " · ".join(filter(None, told))
-        url, places = plan_link(day=day), _places(left.assign(short=own_short), day)
+        places = _places(left.assign(short=own_short), day)
+        url = plan_link(str(rows["city"].iloc[0]) if n_cities == 1 else "", day)
         found.append(Decision(VANS, text, url, about, places, is_severe, left.empty))
         found += asked
     return found

@@ -46,7 +46,7 @@ def preview_sentence(
     short, late = _sum(preview, "short"), _sum(preview, "late")
     sentence += f", short {short}" * (short != "0")
     others = _sum(preview, "others")
-    sentence += f", other depots get {others} of them" * ("→" in others)
+    sentence += f", other depots' vans {others}" * ("→" in others)
     return f"{sentence}, about {late} late." if late != "0" else f"{sentence}."
 
 

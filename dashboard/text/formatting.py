@@ -30,7 +30,7 @@ NAIVE = "same day last week"
 """The seasonal naive forecast, as pages call it."""
 PART_NOTES = {
     NETWORK: "Recent weeks: the effect of the depot's last weeks.",
-    POINT_SHIFT: "Small correction: slightly low on purpose, as too high counts as the larger error.",
+    POINT_SHIFT: "Small correction: lowers the mean error in percent; vans are planned without it.",
     CORRECTED: "Newer data: orders and events that came after the forecast was made.",
 }
 """Plain names of forecast parts that are named after the model's internals, with what they are."""

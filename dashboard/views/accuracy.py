@@ -14,8 +14,6 @@ from dashboard.components import (
 from dashboard.tables import display_tables
 from dashboard.text import formatting, summaries
 
-LESS = ("Forecasts",)
-
 freshness = queries.freshness()
 scored_days = queries.scored_days(freshness)
 if not scored_days:
@@ -75,7 +73,9 @@ with answer:
     if day_sentence:
         address = formatting.link("accuracy", **chosen | {"period": f"{day_on}"})
         name = f"{day_sentence.partition(':')[0]} by depot"
-        widgets.note(name, address, f"{day_sentence} ")
+        of_day = scores[scores["grain"].eq("day") & scores["day_on"].eq(f"{day_on}")]
+        error = summaries.error_sentence("Its forecasts were", of_day, "per depot")
+        widgets.note(name, address, f"{day_sentence} {error} ")
     planners = summaries.planners_sentence(queries.override_accuracy(scope, freshness))
     if notes := f"{summaries.coverage_sentence(held)} {planners}".strip():
         st.caption(notes)
@@ -114,7 +114,7 @@ if not scope.depot:
     with st.expander("By depot" if scope.city else "By city and depot"):
         if not scope.city:
             by_city = display_tables.accuracy(scores, "city", "City")
-            widgets.small_table(by_city, "By city", hidden_on_phones=LESS)
+            widgets.small_table(by_city, "By city", hidden_on_phones=["Forecasts"])
         first = depots.head(one_day.MAX_DEPOTS)
         widgets.cut_notice(len(depots), one_day.MAX_DEPOTS)
         widgets.small_table(
@@ -128,7 +128,7 @@ page_head.save_as_excel("accuracy", lambda: sheets, freshness)
 
 with st.expander("Days ahead, bands and all measures"):
     by_horizon = display_tables.accuracy(scores, "horizon", "Days ahead")
-    widgets.small_table(by_horizon, "By days ahead", hidden_on_phones=LESS)
+    widgets.small_table(by_horizon, "By days ahead", hidden_on_phones=["Forecasts"])
     widgets.small_table(display_tables.band_coverage(held), "Bands")
     widgets.small_table(display_tables.accuracy_measures(scores), "All measures")
     st.caption(
@@ -143,4 +143,5 @@ if len(scored_days) > 1:
     if live:
         other, what = "Hindcast", "made afterwards for past days"
     address = formatting.link("accuracy", **chosen | {"scores": other})
-    widgets.note(other, address, f"Forecasts {what} are scored separately: ")
+    with st.container(key="screen-only"):
+        widgets.note(other, address, f"Forecasts {what} are scored separately: ")

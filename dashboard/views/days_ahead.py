@@ -27,19 +27,20 @@ if not cities:
 
 week = queries.fleet_week(freshness)
 period = formatting.day_range(*week["target_on"].agg(["min", "max"]))
-page_head.print_heading(f"Days ahead, {period}")
 now = datetime.now(queries.zone())
 due_on = queries.due_on(now, freshness)
 brief, today = st.columns([3, 2], gap="large")
-with brief:
-    days = van_plan.fleet_plan(freshness).cities
-    st.html(days_ahead.brief_html(freshness, now.date(), due_on, days))
-with today:
-    if so_far := running_day.today_so_far(queries.clock(), freshness):
-        st.html(so_far)
 with st.container(horizontal=True, gap="medium"):
     city = widgets.choose_city(cities)
     span = widgets.choose_pill("History", "history", list(days_ahead.SPANS))
+page_head.print_heading(f"{city or 'Days ahead'}, {period}")
+with brief:
+    days = van_plan.fleet_plan(freshness).cities
+    days = days[days["city"].eq(city) | (not city)]
+    st.html(days_ahead.brief_html(city, freshness, now.date(), due_on, days))
+with today:
+    if so_far := running_day.today_so_far(city, queries.clock(), freshness):
+        st.html(so_far)
 page_head.save_as_excel(
     "days-ahead",
     lambda: workbook.week_sheets(days_ahead.ranked(city, freshness)),

@@ -3,7 +3,6 @@
 import streamlit as st
 
 from dashboard import queries
-from dashboard.charts import forecast_charts
 from dashboard.components import days_ahead, page_head, widgets
 from dashboard.queries import ScoreFilter
 from dashboard.tables import model_list
@@ -31,7 +30,3 @@ st.caption(
     "before. Live: its forecasts of the last 26 weeks. Same day last week is of the same days, "
     "which differ from model to model. Off by: the mean error of a depot's day (MAPE)."
 )
-if len(by_day := scores[scores["grain"] == "day"]):
-    st.header("Live, by day")
-    told = "Off by: dots are single days; lines the mean of seven days, from the fourth on."
-    widgets.chart(forecast_charts.accuracy_by_day, by_day, told)

@@ -86,7 +86,8 @@ def running_cities(depots: pd.DataFrame) -> pd.DataFrame:
         city_p90, fleet_p10, fleet_p50, fleet_p90.
 
     Returns:
-      `CITY_COLUMNS`: city (FLEET for all, if nearly every open depot has orders of the same day),
+      `CITY_COLUMNS`: city (FLEET for all, if each city is estimated and nearly every open depot has orders of
+      the same day),
       target_on, until_hour (of the feed that is furthest behind, local time), depots (number
       whose source has orders of the day), is_whole (whether no other depot has more than half
       an order of the model's total), orders_so_far, usual_share (of a day's orders by then),
@@ -123,7 +124,10 @@ def running_cities(depots: pd.DataFrame) -> pd.DataFrame:
         p10=estimated.p10,
         p90=estimated.p90,
     )
-    return cities.loc[share_r >= MIN_SHARE, list(CITY_COLUMNS)].reset_index(drop=True)
+    is_told = share_r >= MIN_SHARE
+    # A total of which one part is too early to tell would contradict the others.
+    is_told &= is_told.all() | (cities["city"] != FLEET).to_numpy()
+    return cities.loc[is_told, list(CITY_COLUMNS)].reset_index(drop=True)
 
 
 def _summed(depots: pd.DataFrame, total: str) -> pd.DataFrame:

@@ -351,8 +351,8 @@ def test_a_phones_list_of_depots_has_vans_short_by_day_below_the_names():
             "Orders: Sat 28 Nov": [10, 20], "Orders: 7 days ahead": [70, 140],
             **{f"Vans short: {day}": vans for day, vans in short.items()},
             "Late orders, 7 days ahead": [12, 0], "vs last 7 days": [1.0, 2.0],
-            "Error, yesterday": [1, 2],
-            "status": "", "is_off": False, "is_closed": False, "place": [0, 1],
+            "Error, yesterday": pd.array([1, None], "Int64"),
+            "status": "", "is_off": False, "was_closed": [False, True], "is_closed": False, "place": [0, 1],
         },
         known["depot_id"],
     )  # fmt: skip
@@ -360,6 +360,7 @@ def test_a_phones_list_of_depots_has_vans_short_by_day_below_the_names():
     cells = Cells(html)
     on_desks = [("desk" in attrs["class"]) for tag, attrs in cells.tags if tag == "td"]
     assert on_desks == 2 * [False, True, True, True, True, False, False, False]
+    assert [row[-1] for row in cells.text[1:]] == ["+1", "closed"]
     on_phones = re.findall(r'<span class="phone">(.*?)</span></small>', html)
     told = [
         re.sub("<.*?>", "", text).replace("\N{NO-BREAK SPACE}", "~")

@@ -39,7 +39,7 @@ def preview(orders, need, short=(0, 0), day=DAYS[0], late=(0, 0), others=(9, 9))
         ),
         (
             preview((341, 380), (9, 9), others=(5, 4)),
-            "Poplar, Fri 27 Nov: 341 → 380 orders. London still needs 9 vans, other depots get 5 → 4 of them.",
+            "Poplar, Fri 27 Nov: 341 → 380 orders. London still needs 9 vans, other depots' vans 5 → 4.",
         ),
     ],
 )  # fmt: skip

@@ -65,7 +65,9 @@ def test_the_parts_of_a_forecast_whose_names_do_not_say_it_are_told():
     assert summaries.parts_sentence(parts) == f"{usual} {network}"
     assert summaries.parts_sentence(parts[:1]) == usual
     below = summaries.parts_sentence(parts.assign(orders=[100.0, 0.0, -2.0]))
-    assert below.startswith(f"{usual} Small correction: slightly low on purpose")
+    assert below.startswith(
+        f"{usual} Small correction: lowers the mean error in percent"
+    )
 
 
 def daily_scores(*mapes, naive=0.2):

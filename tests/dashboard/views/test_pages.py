@@ -315,7 +315,9 @@ def test_the_list_of_depots_has_no_column_of_vans_where_none_are_short(
     assert "Late orders" not in text
 
 
-@pytest.mark.parametrize("order", ["Largest error", "Vs last 7 days", "Name"])
+@pytest.mark.parametrize(
+    "order", ["Largest error", "Falling most", "Rising most", "Name"]
+)
 def test_the_list_of_depots_is_sorted_and_saved_as_it_is_shown(
     seeded, write, open_page, monkeypatch, order
 ):
@@ -343,13 +345,15 @@ def test_the_list_of_depots_is_sorted_and_saved_as_it_is_shown(
     assert [name.split(" ")[0] for name in names] == table["Depot"].tolist()
     column = {
         "Largest error": "Error, yesterday",
-        "Vs last 7 days": "vs last 7 days",
+        "Falling most": "vs last 7 days",
+        "Rising most": "vs last 7 days",
         "Name": "Depot",
     }[order]
-    # The largest fall first, or the largest errors in either direction.
+    # The largest errors, in either direction, come first.
     values = table[column].dropna()
-    ranks = -values.abs() if order == "Largest error" else values
-    assert ranks.is_monotonic_increasing
+    if order in ("Largest error", "Rising most"):
+        values = -(values.abs() if order == "Largest error" else values)
+    assert values.is_monotonic_increasing
     of_city = Cells(grid_of(open_page("depot", first=order, city="London"))).text
     own = [row for row in rows if " London" in row[0]]
     assert [row[1:] for row in of_city[1:]] == [row[1:] for row in own]
@@ -635,6 +639,12 @@ def test_the_first_page_begins_with_the_brief(seeded, write, open_page):
     assert "Poplar (London): yesterday&#x27;s orders are missing" in brief
     assert "Promotion in London" in brief
     assert ">Yesterday</a>: " in brief
+    city = open_page("days_ahead", city="Rotterdam")
+    assert_no_traceback(city)
+    brief, _, _ = page_text(city).partition("</section>")
+    assert f'"accuracy?period={seeded.through}&amp;city=Rotterdam"' in brief
+    assert "Poplar" not in brief
+    assert "London" not in brief
 
 
 @pytest.mark.parametrize("broken", ["missing", "corrupt"])
@@ -689,6 +699,9 @@ def test_accuracy_begins_with_how_good_it_was_and_how_the_last_day_was(
     assert "scores=Live" not in first
     assert "orders, forecast" in first
     assert "orders, forecast" not in answer, "a line of its own"
+    assert re.search(
+        r"Its forecasts were off by [\d.]+ % per depot, (better|worse) than", first
+    )
     assert f'href="accuracy?period={seeded.through}"' in first
     assert "No event known" not in first, "what is not known is said once"
     for heading in ("Forecast", "Actual", "Off by", "Error", "Bias"):
@@ -931,7 +944,7 @@ def test_days_ahead_has_the_orders_of_past_holidays_and_events(seeded, open_page
 
 
 def test_the_filters_of_accuracy_are_in_the_url(seeded, open_page):
-    app = open_page("accuracy", period="28")
+    app = open_page("accuracy", period="7")
     app.pills(key="city").select("London").run()
     assert_no_traceback(app)
     text = page_text(app)
@@ -943,12 +956,12 @@ def test_the_filters_of_accuracy_are_in_the_url(seeded, open_page):
         for day in (seeded.through + timedelta(days=n) for n in (-12, -11, -10))
     }
     assert app.selectbox(key="choice of period").options == [
-        # With the one asked for; 26 weeks would hold the same days as the default.
-        "Yesterday", "Last 7 days", "Last 4 weeks", f"All {len(days)} days",
+        # Longer periods would hold the same days.
+        "Yesterday", "Last 7 days", f"All {len(days)} days",
         *[f"{day} · Promotion" if day in promoted else day for day in named[-2::-1]],
     ]  # fmt: skip
-    assert f"The {len(days)} days scored since {named[0]} were" in text
-    address = "accuracy?period=28&amp;city=London&amp;depot=LON-02"
+    assert f"The 7 days scored since {named[-7]} were" in text
+    address = "accuracy?period=7&amp;city=London&amp;depot=LON-02"
     assert {*re.findall(r"accuracy\?[^\"]*depot=LON-02", text)} == {address}
     assert "depot=RTM-02" not in text
     assert "same day last week" in text
