@@ -101,7 +101,7 @@ def restore(
     migrate.upgrade(engine)
     roles.ensure_from_settings(engine, settings)
     with recorded(engine, "restore") as run:
-        run.metrics |= {"backup": folder.name, "artefacts": len(artefacts)}
+        run.metrics |= {"backup": folder.name, "model_files": len(artefacts)}
     return RestoredBackup(folder, manifest, len(artefacts))
 
 

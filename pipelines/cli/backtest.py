@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -24,9 +25,6 @@ from pipelines.cli.train import (
     score_cells,
     show_scores,
 )
-
-if TYPE_CHECKING:
-    from pipelines.training.backtesting import Backtest
 
 # Copy of `naive_forecasts.NAIVE_FORECASTS`: a help text need not wait for NumPy's import.
 NAIVE_FORECASTS = ("seasonal_naive", "median4")
@@ -79,12 +77,18 @@ def backtest(
 
     Example: `harbor backtest --holdout-days 30 --against seasonal_naive,median4`
     """
+    import pandas as pd
+    import pyarrow as pa
+    from pyarrow import parquet
+
     from forecaster import backtest as backtests
     from forecaster.naive_forecasts import NAIVE_FORECASTS
     from pipelines.demand import counting
     from pipelines.demand.panels import PanelsAsKnown
     from pipelines.runs.ledger import recorded
     from pipelines.training import backtesting, train
+    from pipelines.training.backtest_rows import scores_by
+    from pipelines.whole_file import whole_file
 
     names = tuple(name.strip() for name in against.split(",") if name.strip())
     if unknown := sorted(set(names) - set(NAIVE_FORECASTS)):
@@ -95,7 +99,9 @@ def backtest(
     tables = segment_tables(by or [], SEGMENTS)
     if forecasts is not None:
         require_folder(forecasts, "--forecasts")
-    with open_context() as context:
+    # Opened before the training, as a file that cannot be written is to be told at once.
+    to_write = nullcontext() if forecasts is None else whole_file(forecasts)
+    with to_write as unfinished, open_context() as context:
         last_day_on = counting.default_origin(context.engine)
         origin = last_day_on if as_of is None else as_date(as_of, "--as-of")
         if origin > last_day_on:
@@ -112,19 +118,27 @@ def backtest(
             done = backtesting.run_backtest(
                 panel, panels.at, split, recipe, names, report, settings.point
             )
-    result = backtests.summarise(split, done.scores(), panel.n_depots, done.seconds)
-    if forecasts is not None or tables:
-        result |= _by_segment(done, forecasts, tables)
-    if as_json:
-        show_json(result)
-        return
-    echo(
-        f"{panel.n_depots} depots, trained through {split.trained_through} in "
-        f"{done.seconds:.0f} s; {len(split.origins)} origins, {horizon} days each."
-    )
-    _show(result, holdout_days, tables)
-    if forecasts is not None:
-        echo(f"{result['forecasts']['rows']:,} forecasts written to {forecasts}.")
+        result = backtests.summarise(split, done.scores(), panel.n_depots, done.seconds)
+        is_used = forecasts is not None or tables
+        rows = done.rows() if is_used else pd.DataFrame()
+        if tables:
+            result["by"] = {",".join(each): scores_by(rows, each) for each in tables}
+        if forecasts is not None:
+            result["forecasts"] = {"path": str(forecasts), "rows": len(rows)}
+        if as_json:
+            show_json(result)
+        else:
+            echo(
+                f"{panel.n_depots} depots, trained through {split.trained_through} in "
+                f"{done.seconds:.0f} s; {len(split.origins)} origins, {horizon} days each."
+            )
+            _show(result, holdout_days, tables)
+        # The scores are shown even if the disk is full.
+        if unfinished is not None:
+            table = pa.Table.from_pandas(rows, preserve_index=False)
+            parquet.write_table(table, unfinished)
+    if forecasts is not None and not as_json:
+        echo(f"{len(rows):,} forecasts written to {forecasts}.")
 
 
 def _show(
@@ -139,22 +153,3 @@ def _show(
             for row in result["by"][",".join(segments)]
         ]
         show_table(f"By {', '.join(segments)}", columns, rows)
-
-
-def _by_segment(
-    done: Backtest, path: Path | None, tables: list[tuple[str, ...]]
-) -> dict[str, Any]:
-    """Writes the forecasts to `path`, if given; returns the result's keys `by` and `forecasts`."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    from pipelines.training.backtest_rows import scores_by
-
-    rows = done.rows()
-    answer: dict[str, Any] = {}
-    if tables:
-        answer["by"] = {",".join(each): scores_by(rows, each) for each in tables}
-    if path is not None:
-        parquet.write_table(pa.Table.from_pandas(rows, preserve_index=False), path)
-        answer["forecasts"] = {"path": str(path), "rows": len(rows)}
-    return answer

@@ -15,6 +15,7 @@ from pipelines.forecasting.forecast import load_recorded
 from pipelines.schema import depots
 from pipelines.store import models
 from pipelines.store.forecasts import read_forecasts, read_totals
+from pipelines.whole_file import whole_file
 
 SCHEMA = pa.schema(
     {
@@ -70,11 +71,9 @@ def write_paths(
     )
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{origin}-{version}.parquet"
-    staging = path.with_suffix(".tmp")
-    with pq.ParquetWriter(staging, SCHEMA) as writer:
+    with whole_file(path) as unfinished, pq.ParquetWriter(unfinished, SCHEMA) as writer:
         for number, orders_dh in enumerate(drawn_sdh, start=1):
             writer.write_table(_table(number, orders_dh, depot_ids, origin, days))
-    staging.replace(path)
     return path
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import date
+from itertools import chain
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from pyarrow import csv, parquet
 
 from pipelines.schema.spreadsheet_cells import safe_cell
 from pipelines.store.reader_views import SCORE_SCHEMA, read_batches
+from pipelines.whole_file import whole_file
 
 SCORES_OF_DAYS = """
 select * from daily_scores
@@ -40,23 +42,19 @@ def export_scores(
     Returns:
       Number and days of the scores; None, and nothing is written, if there are no scores.
     """
-    unfinished = path.with_name(f".{path.name}.part")
     parameters = {"first": first_on, "last": last_on}
     writer = csv.CSVWriter if path.suffix == ".csv" else parquet.ParquetWriter
     n_rows, days = 0, []
-    try:
-        with engine.connect() as connection, writer(unfinished, SCORE_SCHEMA) as file:
-            for batch in read_batches(
-                connection, SCORES_OF_DAYS, parameters, SCORE_SCHEMA
-            ):
+    with engine.connect() as connection:
+        batches = read_batches(connection, SCORES_OF_DAYS, parameters, SCORE_SCHEMA)
+        first = next(batches, None)
+        if first is None:
+            return None
+        with whole_file(path) as unfinished, writer(unfinished, SCORE_SCHEMA) as file:
+            for batch in chain([first], batches):
                 file.write(_safe(batch) if path.suffix == ".csv" else batch)
                 n_rows += len(batch)
                 days += [pc.min(batch["target_on"]), pc.max(batch["target_on"])]
-        if not days:
-            return None
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
     span = pc.min_max(pa.array(each.as_py() for each in days)).as_py()
     return ExportedScores(n_rows, span["min"], span["max"])
 

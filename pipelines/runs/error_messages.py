@@ -69,7 +69,10 @@ def _advice(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "Give the machine more memory, or stop other programs on it"
     if is_full_disk(error):
-        return "Make room under HARBOR_HOME and where the database lies, then start it again"
+        return (
+            "Make room under HARBOR_HOME, where the database lies, and where a file was to be "
+            "written, then start it again"
+        )
     if str(error).startswith(FULL_DEVICE):
         return "See 'Out of device memory' in deploy/RUNBOOK.md, then start it again"
     if _is_lost_database(error):

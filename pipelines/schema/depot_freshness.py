@@ -68,7 +68,11 @@ select coalesce(
                    where not {is_closed("day_on")}
                      and exists (select from demand_versions v where v.depot_id = d.depot_id
                                  and v.superseded_at is null and v.orders is not null
-                                 and v.service_on > day_on - {WAITED_FOR_DAYS})))) as day_on
+                                 and v.service_on > least(day_on, (
+                                     select max(service_on) from demand_versions
+                                     where superseded_at is null and orders is not null
+                                 )) - {WAITED_FOR_DAYS})))) as day_on
 """
 """`:as_of` if it has a count; else the newest day of the four weeks up to it on which a depot was
-open of which counts were expected. Null if there is none."""
+open of which counts were expected: it had one in the fortnight before, or before the fleet's newest
+count. Null if there is none."""

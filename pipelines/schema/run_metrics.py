@@ -21,6 +21,7 @@ COUNTS = {
     "scored": "forecast{} scored",
     "depots": "depot{} forecast",
     "artefacts": "old model file{} removed",
+    "model_files": "model file{} restored",
     "forecasts_deleted": "old forecast{} removed",
     "dropped": "old order{} removed",
 }

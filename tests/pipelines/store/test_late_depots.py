@@ -106,3 +106,22 @@ def test_a_day_not_over_at_the_last_count_is_not_missing_before_the_next(
     assert late_depots.missing_days(connection, SUNDAY) == missing
     # Nobody's count of the next day has come: by the clock it should have.
     assert set(late_depots.missing_days(connection, SUNDAY + A_DAY)) == {"A", "N"}
+
+
+@pytest.mark.parametrize("days", [0, 1, 13, 14, 20, 40])
+def test_data_of_a_fleet_that_sends_nothing_is_late_by_all_its_days(connection, days):
+    for depot in ("A", "B"):
+        add_depot(connection, depot)
+        count_through(connection, depot, SUNDAY - days * A_DAY)
+    # It was silent before the others were: nobody waits for it.
+    add_depot(connection, "C")
+    count_through(connection, "C", SUNDAY - (days + 20) * A_DAY)
+    assert late_depots.newest_open_day(connection, SUNDAY) == SUNDAY
+
+
+def test_a_day_on_which_only_silent_depots_were_open_is_not_waited_for(connection):
+    add_depot(connection, "A", closed_weekdays=[7])
+    count_through(connection, "A", SUNDAY - A_DAY)
+    add_depot(connection, "B")
+    count_through(connection, "B", SUNDAY - 20 * A_DAY)
+    assert late_depots.newest_open_day(connection, SUNDAY) == SUNDAY - A_DAY

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from pipelines.demand import counting
 from tests.make import make_artefact
+from tests.pipelines.faults import faults
 from tests.pipelines.make import START, add_event, add_fleet, midnight_after
 
 DAYS = 120
@@ -119,3 +120,17 @@ def test_wrong_usage_is_told_before_anything_is_trained(harbor, options, message
     done = harbor("backtest", *options)
     assert done.returncode == 2
     assert message in " ".join(done.stderr.replace("│", " ").split())
+
+
+def test_a_full_disk_keeps_the_earlier_file_and_the_scores_are_shown(backtest):
+    with faults.small_disk(1) as disk:
+        path = disk / "forecasts.parquet"
+        path.write_text("before")
+        filler = faults.fill(disk)
+        done = backtest("--forecasts", str(path))
+        assert done.returncode == 1
+        assert "Scores over the last 14 days" in done.stdout
+        assert "The disk is full" in done.stderr
+        assert "forecasts written" not in done.stdout
+        assert path.read_text() == "before"
+        assert {*disk.iterdir()} == {path, filler}
