@@ -66,19 +66,19 @@ def progress_sentence(progress: RunInProgress) -> str:
 
 
 def depot_sentence(ahead: pd.DataFrame) -> str:
-    """'Short of vans: 2 on Fri, about 60 orders late. 1,735 orders in the next 7 days, +9 % vs last 7 days.'.
+    """'Short of vans: 2 on Fri. 1,735 orders in the next 7 days, +9 % vs last 7 days, about 60 late.'.
 
     `ahead` has the days ahead of `queries.depot_days`, with vans, short and undelivered of
     `Plan.depots`. '5 own vans.' follows where they are known.
     """
     short = short_of(ahead.set_index("day_on")["short"])
     late = round(ahead["undelivered"].sum())
-    lost = f"about {formatting.count(late, 'order')} late" if late else ""
-    lacking = f"Short of vans: {short}{f', {lost}' * bool(lost)}. " if short else ""
+    lost = f", about {late:,} late" if late else ""
+    lacking = f"Short of vans: {short}. " if short else ""
     orders = formatting.count(int(ahead["point"].round().sum()), "order")
     difference = formatting.signed_percent(change(ahead, "point"), 0)
     told = f"{orders} in {formatting.next_days(len(ahead))}, "
-    told += f"{difference} vs last 7 days.{f' {lost.capitalize()}.' * bool(lost and not short)}"
+    told += f"{difference} vs last 7 days{lost}."
     own = ahead["vans"].max()
     vans = "" if math.isnan(own) else f" {formatting.count(int(own), 'own van')}."
     return lacking + told + vans

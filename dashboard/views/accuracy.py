@@ -74,7 +74,9 @@ with answer:
         address = formatting.link("accuracy", **chosen | {"period": f"{day_on}"})
         name = f"{day_sentence.partition(':')[0]} by depot"
         of_day = scores[scores["grain"].eq("day") & scores["day_on"].eq(f"{day_on}")]
-        error = summaries.error_sentence("Its forecasts were", of_day, "per depot")
+        error = summaries.error_sentence(
+            "All forecasts of that day were", of_day, "per depot"
+        )
         widgets.note(name, address, f"{day_sentence} {error} ")
     planners = summaries.planners_sentence(queries.override_accuracy(scope, freshness))
     if notes := f"{summaries.coverage_sentence(held)} {planners}".strip():

@@ -29,11 +29,13 @@ week = queries.fleet_week(freshness)
 period = formatting.day_range(*week["target_on"].agg(["min", "max"]))
 now = datetime.now(queries.zone())
 due_on = queries.due_on(now, freshness)
+heading = st.container()
 brief, today = st.columns([3, 2], gap="large")
 with st.container(horizontal=True, gap="medium"):
     city = widgets.choose_city(cities)
     span = widgets.choose_pill("History", "history", list(days_ahead.SPANS))
-page_head.print_heading(f"{city or 'Days ahead'}, {period}")
+with heading:
+    page_head.print_heading(f"{city or 'Days ahead'}, {period}")
 with brief:
     days = van_plan.fleet_plan(freshness).cities
     days = days[days["city"].eq(city) | (not city)]

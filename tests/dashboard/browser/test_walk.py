@@ -17,7 +17,7 @@ PAGES = {
     "/depot?depot=LON-01": ("Greenwich", 2),
     "/plan": ("Plan", 0),
     "/accuracy": ("Accuracy", 1),
-    "/models": ("Models", 1),
+    "/models": ("Models", 0),
     "/pipeline": ("Pipeline", 0),
 }
 """Addresses; each page's name and number of charts."""

@@ -42,11 +42,10 @@ def test_a_depots_sentence_names_its_short_days_and_compares_those_known_in_both
         }
     )
     orders = "81 orders in the next 7 days, +17 % vs last 7 days."
-    short = "Short of vans: 1 on Sun, 2 on Tue"
-    assert summaries.depot_sentence(days) == f"{short}, about 11 orders late. {orders}"
+    short, late = "Short of vans: 1 on Sun, 2 on Tue.", f"{orders[:-1]}, about 11 late."
+    assert summaries.depot_sentence(days) == f"{short} {late}"
     none_late = days.assign(undelivered=0.0)
-    assert summaries.depot_sentence(none_late) == f"{short}. {orders}"
-    late = f"{orders} About 11 orders late."
+    assert summaries.depot_sentence(none_late) == f"{short} {orders}"
     assert summaries.depot_sentence(days.assign(short=0)) == late, "as in the list"
     assert summaries.depot_sentence(none_late.assign(short=0)) == orders
     known = summaries.depot_sentence(none_late.assign(short=0, vans=5.0))

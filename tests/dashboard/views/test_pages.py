@@ -700,7 +700,8 @@ def test_accuracy_begins_with_how_good_it_was_and_how_the_last_day_was(
     assert "orders, forecast" in first
     assert "orders, forecast" not in answer, "a line of its own"
     assert re.search(
-        r"Its forecasts were off by [\d.]+ % per depot, (better|worse) than", first
+        r"All forecasts of that day were off by [\d.]+ % per depot, (better|worse) than",
+        first,
     )
     assert f'href="accuracy?period={seeded.through}"' in first
     assert "No event known" not in first, "what is not known is said once"
