@@ -7,11 +7,11 @@ import sqlalchemy as sa
 from pipelines.schema import models
 from pipelines.schema.rollback import ROLLBACK_TARGET
 
-# The champion, the rollback target, challengers, the models of the forecast that is shown, and
-# models that were created, or replaced as champion, in the last :days days.
+# The champion, the rollback target, the models of the forecast that is shown, and models that were
+# created, or replaced as champion, in the last :days days.
 NEEDED = f"""
 select version, run_id from models
-where role in ('champion', 'challenger') or version = ({ROLLBACK_TARGET})
+where role = 'champion' or version = ({ROLLBACK_TARGET})
 union all
 select version, run_id from models
 where version in (select model_version from shown_forecast)
@@ -25,7 +25,7 @@ where version in (select model_version from shown_forecast)
 PRUNE = f"""
 with needed as ({NEEDED})
 update models m set pruned_at = clock_timestamp()
-where m.pruned_at is null and m.role in ('retired', 'rejected', 'evaluation', 'hindcast')
+where m.pruned_at is null and m.role <> 'champion'
   and not exists (
       select from needed n where n.version = m.version or n.run_id = m.run_id)
 returning m.version

@@ -85,7 +85,9 @@ def test_only_old_artefacts_that_nothing_needs_are_removed(clean_engine, setting
         add_depot(connection)
     add("champion", "champion", promoted_days_ago=400, run_id=promoted_run)
     add("its evaluation", "evaluation", run_id=promoted_run)
-    add("waiting", "challenger")
+    add("waiting", "challenger", days_ago=YOUNG)
+    # Its training was killed before it was judged.
+    add("never judged", "challenger")
     add("before", "retired", days_ago=500, promoted_days_ago=450)
     add("long before", "retired", days_ago=600, promoted_days_ago=500)
     add("refused", "rejected", run_id=refused)
@@ -97,9 +99,10 @@ def test_only_old_artefacts_that_nothing_needs_are_removed(clean_engine, setting
     forecast_with(clean_engine, "shown", DAY)
     (settings.artefacts / "of nobody.npz").write_bytes(b"weights")
     pruned = prune_artefacts(clean_engine, settings)
-    gone = ["evaluation of refused", "long before", "refused", "shown before"]
+    gone = ["evaluation of refused", "long before", "never judged", "refused"]
+    gone += ["shown before"]
     assert pruned.models == gone
-    assert (pruned.files, pruned.size_bytes) == (4, 4 * len(b"weights"))
+    assert (pruned.files, pruned.size_bytes) == (5, 5 * len(b"weights"))
     assert there(settings) == {
         "champion", "its evaluation", "waiting", "before", "young", "shown", "of nobody",
     }  # fmt: skip
