@@ -198,6 +198,7 @@ def _show(made: _Made) -> None:
 
 def _tell_today(*, as_csv: bool, as_json: bool) -> None:
     """Prints the estimates of the running day; exit code 3 if there are none."""
+    from forecaster.hours.today import MIN_SHARE
     from pipelines.database.engine import snapshot
     from pipelines.forecasting.hours import running_day
 
@@ -205,8 +206,9 @@ def _tell_today(*, as_csv: bool, as_json: bool) -> None:
         cities = running_day(connection, context.now)
     if cities.empty:
         raise NothingToDoError(
-            "There is no estimate of today yet: it needs a forecast of today, and orders of "
-            "today with their times. Load the newest file with 'harbor ingest PATH'."
+            "There is no estimate of today yet: it needs a forecast of today, orders of today "
+            f"with their times, and an hour by which {MIN_SHARE:.0%} of a day's orders usually have "
+            "come. Load the newest file with 'harbor ingest PATH'."
         )
     rows = cities.to_dict("records")
     if as_json:
