@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from itertools import chain
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -25,6 +26,7 @@ from pipelines.store import (
     order_retention,
     run_lines,
 )
+from pipelines.whole_file import UNFINISHED
 
 log = structlog.get_logger()
 
@@ -112,8 +114,8 @@ def prune(engine: sa.Engine, settings: Settings, now: datetime) -> Pruned:
 def prune_artefacts(engine: sa.Engine, settings: Settings) -> PrunedArtefacts:
     """Removes old artefacts that are not needed; their models stay listed.
 
-    Needed are the artefacts of the champion, the previous champion, challengers, the newest
-    forecasts, and recent champions, each with its evaluation model. The database records them
+    Needed are the artefacts of the champion, the previous champion, the newest forecasts,
+    recent models and recent champions, each with its evaluation model. The database records them
     as pruned before the files are removed: after an interruption in between, the next pruning
     removes the remaining files.
     """
@@ -188,14 +190,17 @@ def drop_old_orders(
 def clean_up(engine: sa.Engine, settings: Settings) -> int:
     """Removes old log lines, and files that killed commands left.
 
-    These files are unpublished artefacts, checkpoints of trainings and dumps being restored.
+    These files are unpublished artefacts, unfinished files of paths, checkpoints of trainings and
+    dumps being restored.
 
     Returns:
       Number of files and folders removed.
     """
     with engine.begin() as connection:
         run_lines.delete_old_lines(connection, LOG_LINE_AGE)
-    staged = older_than(settings.artefacts.glob(".*.tmp"), STAGED_FILE_AGE)
+    unfinished = (settings.home / "paths").glob(f".*{UNFINISHED}")
+    files = chain(settings.artefacts.glob(".*.tmp"), unfinished)
+    staged = older_than(files, STAGED_FILE_AGE)
     abandoned = [
         *older_than(settings.checkpoints.glob("*"), CHECKPOINT_AGE),
         *older_than(settings.home.glob(f"{RESTORE_PREFIX}*"), STAGED_FILE_AGE),

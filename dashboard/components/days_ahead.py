@@ -29,14 +29,11 @@ def cities(freshness: Freshness) -> list[str]:
     return list(queries.fleet_week(freshness)["city"].unique())
 
 
-@st.cache_data(max_entries=4, show_spinner=False)
+@st.cache_data(max_entries=64, show_spinner=False)
 def brief_html(
     city: str, freshness: Freshness, today: date, due_on: date, days: pd.DataFrame
 ) -> str:
-    """The morning brief of a city, or of all (''), as HTML.
-
-    `days` is `Plan.cities` of the same city; orders up to `due_on` are due.
-    """
+    """The brief of a city, or of all (''), from its `Plan.cities`; orders up to `due_on` are due."""
     assert freshness.last_on is not None, "requires known demand"
     shown = (queries.fleet_week, queries.fleet_events, queries.last_day)
     every = [query(freshness) for query in shown]

@@ -60,12 +60,13 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         page_head.save_as_excel(
             "depots", lambda: workbook.depot_sheets(depots, numbers), freshness
         )
-    widgets.cut_notice(len(depots), MAX_DEPOTS)
+    if len(depots) > MAX_DEPOTS:
+        st.caption(f"{MAX_DEPOTS} of {len(depots):,} depots. The box finds the others.")
     st.html(html_grids.depots(depots.head(MAX_DEPOTS), numbers))
     if not numbers.empty:
         late = "Vans short and late orders assume the moves that Plan proposes. "
         late *= bool(numbers.columns.str.startswith(html_grids.LATE).any())
-        outside = "Bold on grey: orders outside the 80\N{NO-BREAK SPACE}% band. “–”: not known yet."
+        outside = "Bold on grey: orders outside the 80\N{NO-BREAK SPACE}% band. “–”: closed, or not known."
         st.caption(f"{late}Error: forecast less orders. {outside} {last_week}")
 
 
@@ -96,8 +97,7 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
     on_first = week[week["target_on"].eq(orders.columns[0])]
     closed = on_first.loc[on_first.apply(html_grids.is_closed, axis=1), "depot_id"]
     last = queries.last_day(freshness).set_index("depot_id").reindex(depots.index)
-    was_closed = depots["last_on"].notna() & last["is_expected"].ne(True)
-    was_closed &= ~last["actual"].gt(0)
+    was_closed = last["is_expected"].eq(False) & last["actual"].eq(0)
     is_late = depots["is_silent"] | depots["is_late"]
     is_off = summaries.is_outside(last)
     short = short.fillna(0).astype(int).rename(columns=formatting.day)

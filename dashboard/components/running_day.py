@@ -22,7 +22,7 @@ MAX_DEPOTS = 3
 DONE = 0.9  # usual share of a day's orders after which another van is too late
 
 
-@st.cache_data(max_entries=4, show_spinner=False)
+@st.cache_data(max_entries=64, show_spinner=False)
 def today_so_far(city: str, now: datetime, freshness: Freshness) -> str:
     """`today_html` of a city, or of all (''), at a time from `queries.clock`."""
     running = queries.running_depots(now, freshness)
@@ -127,12 +127,13 @@ def today_html(depots: pd.DataFrame, planned: pd.DataFrame) -> str:
     lacking = off[off["n_lacking"] > 0]
     urgent, others = _listed(lacking), _listed(off)
     far_off = f"<p>Far off so far:</p>{others}" if others and not urgent else ""
-    early = today.depots_so_far(depots)[~depots["city"].isin(cities["city"])]
+    is_early = ~depots["city"].isin(cities["city"]) & depots["part"].gt(0)
+    early = today.depots_so_far(depots)[is_early]
     so_far = early.groupby("city")["orders_so_far"].sum().items()
     told = formatting.listed(
         [f"{city} ({formatting.orders(n)} so far)" for city, n in so_far]
     )
-    too_early = told and f"<p>Too early to tell: {escape(told)}, and so the total.</p>"
+    too_early = told and f"<p>Too early to tell: {escape(told)}.</p>"
     note = "The plan has not changed with today's pace."
     if cities["city"].eq("").any():
         note += " All cities are estimated as a whole, not added up."

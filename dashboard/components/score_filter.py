@@ -39,15 +39,16 @@ def score_filter(
     """
     depots = queries.depots(freshness)
     today = datetime.now(queries.zone()).date()
-    # Of periods with the same scored days, one is offered.
-    n_days, longest = (newest_on - first_on).days + 1, f"{SCORED_DAYS}"
+    # Of periods with the same scored days, one is offered, plus the one in the URL.
+    n_days, default = (newest_on - first_on).days + 1, f"{SCORED_DAYS}"
+    always = st.query_params.get("period"), default
     periods = {
         f"{days}": words
         for days, words in PERIODS.items()
-        if days < n_days or n_days > SCORED_DAYS or days == SCORED_DAYS
+        if days < n_days or n_days > SCORED_DAYS or f"{days}" in always
     }
     if 1 < n_days < SCORED_DAYS:
-        periods[longest] = f"All {n_days} days"
+        periods[default] = f"All {n_days} days"
     with st.container(horizontal=True, key="score-filter"):
         city = widgets.choose_city(sorted(depots["city"].unique()))
         names = days_ahead.day_names(city, freshness)
@@ -57,7 +58,7 @@ def score_filter(
             days[f"{day}"] = " · ".join(filter(None, label))
         # The newest day comes first, the others follow the longer periods.
         every = {f"{newest_on}": days[f"{newest_on}"]} | periods | days
-        period = widgets.choose_from_url("Period", "period", every, longest, width=260)
+        period = widgets.choose_from_url("Period", "period", every, default, width=260)
         if city:
             depots = depots[depots["city"] == city]
         labels = {ALL: "All depots"}

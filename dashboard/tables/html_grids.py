@@ -364,7 +364,7 @@ def _day_row(
             f'<td class="day {shade}">{change}{badge(row)}</td><td>{_band(row)}</td>'
         ]
     vans, moved = of_needed(row["allocated"], row["needed"]), escape(row["moved"])
-    late = f"{row['undelivered']:,.0f} late" if row["undelivered"] >= 0.5 else ""
+    late = f"{row['undelivered']:,.0f} late" if row["undelivered"] > 0.5 else ""
     lines = "\n".join(filter(None, [late, moved]))
     cells.append(f'<td>{vans}<small class="desk moved">{lines}</small></td>')
     cells.append(f"<td>{formatting.orders(row['week_before'])}</td>")

@@ -132,7 +132,7 @@ def decision(model: Model, zone: ZoneInfo) -> str:
             verdict = ""
         words = formatting.format_dates(verdict, zone)
         told.append(formatting.with_naive_name(words))
-    elif model["role"] == "challenger":
+    elif model["role"] == "challenger" and pd.isna(model["pruned_at"]):
         told.append("The next nightly run evaluates it")
     if not pd.isna(model["pruned_at"]):
         day = model["pruned_at"].astimezone(zone)

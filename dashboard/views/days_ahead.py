@@ -25,8 +25,6 @@ cities = days_ahead.cities(freshness)
 if not cities:
     widgets.stop_page(first_forecast.NO_OPEN_DEPOTS)
 
-week = queries.fleet_week(freshness)
-period = formatting.day_range(*week["target_on"].agg(["min", "max"]))
 now = datetime.now(queries.zone())
 due_on = queries.due_on(now, freshness)
 heading = st.container()
@@ -34,6 +32,9 @@ brief, today = st.columns([3, 2], gap="large")
 with st.container(horizontal=True, gap="medium"):
     city = widgets.choose_city(cities)
     span = widgets.choose_pill("History", "history", list(days_ahead.SPANS))
+week = queries.fleet_week(freshness)
+own = week[week["city"].eq(city) | (not city)]
+period = formatting.day_range(*own["target_on"].agg(["min", "max"]))
 with heading:
     page_head.print_heading(f"{city or 'Days ahead'}, {period}")
 with brief:
@@ -48,7 +49,6 @@ page_head.save_as_excel(
     lambda: workbook.week_sheets(days_ahead.ranked(city, freshness)),
     freshness,
 )
-own = week[week["city"].eq(city) | (not city)]
 
 # Hidden in print, which has room only for the depots.
 with st.container(key="by-day-of-fleet"):

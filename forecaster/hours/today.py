@@ -86,10 +86,9 @@ def running_cities(depots: pd.DataFrame) -> pd.DataFrame:
         city_p90, fleet_p10, fleet_p50, fleet_p90.
 
     Returns:
-      `CITY_COLUMNS`: city (FLEET for all, if each city is estimated and nearly every open depot has orders of
-      the same day),
-      target_on, until_hour (of the feed that is furthest behind, local time), depots (number
-      whose source has orders of the day), is_whole (whether no other depot has more than half
+      `CITY_COLUMNS`: city (FLEET for all, if each city is estimated and nearly every open depot
+      has orders of the same day), target_on, until_hour (of the feed that is furthest behind,
+      local time), depots (number whose source has orders of the day), is_whole (whether no other depot has more than half
       an order of the model's total), orders_so_far, usual_share (of a day's orders by then),
       forecast (planned at these depots), estimate, and the estimate's 80 % band p10 and p90.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,6 +25,9 @@ from pipelines.cli.train import (
     score_cells,
     show_scores,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Copy of `naive_forecasts.NAIVE_FORECASTS`: a help text need not wait for NumPy's import.
 NAIVE_FORECASTS = ("seasonal_naive", "median4")
@@ -77,10 +80,6 @@ def backtest(
 
     Example: `harbor backtest --holdout-days 30 --against seasonal_naive,median4`
     """
-    import pandas as pd
-    import pyarrow as pa
-    from pyarrow import parquet
-
     from forecaster import backtest as backtests
     from forecaster.naive_forecasts import NAIVE_FORECASTS
     from pipelines.demand import counting
@@ -119,26 +118,34 @@ def backtest(
                 panel, panels.at, split, recipe, names, report, settings.point
             )
         result = backtests.summarise(split, done.scores(), panel.n_depots, done.seconds)
-        is_used = forecasts is not None or tables
-        rows = done.rows() if is_used else pd.DataFrame()
         if tables:
+            rows = done.rows()
             result["by"] = {",".join(each): scores_by(rows, each) for each in tables}
-        if forecasts is not None:
-            result["forecasts"] = {"path": str(forecasts), "rows": len(rows)}
-        if as_json:
-            show_json(result)
-        else:
-            echo(
-                f"{panel.n_depots} depots, trained through {split.trained_through} in "
-                f"{done.seconds:.0f} s; {len(split.origins)} origins, {horizon} days each."
-            )
-            _show(result, holdout_days, tables)
         # The scores are shown even if the disk is full.
-        if unfinished is not None:
-            table = pa.Table.from_pandas(rows, preserve_index=False)
-            parquet.write_table(table, unfinished)
+        try:
+            if unfinished is not None:
+                n_rows = _write(done.rows(), unfinished)
+                result["forecasts"] = {"path": str(forecasts), "rows": n_rows}
+        finally:
+            if as_json:
+                show_json(result)
+            else:
+                echo(
+                    f"{panel.n_depots} depots, trained through {split.trained_through} in "
+                    f"{done.seconds:.0f} s; {len(split.origins)} origins, {horizon} days each."
+                )
+                _show(result, holdout_days, tables)
     if forecasts is not None and not as_json:
-        echo(f"{len(rows):,} forecasts written to {forecasts}.")
+        echo(f"{result['forecasts']['rows']:,} forecasts written to {forecasts}.")
+
+
+def _write(rows: pd.DataFrame, path: Path) -> int:
+    """Writes the forecasts as Parquet; returns their number."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    parquet.write_table(pa.Table.from_pandas(rows, preserve_index=False), path)
+    return len(rows)
 
 
 def _show(

@@ -11,10 +11,12 @@ WAITED_FOR_DAYS = 14
 
 LAST_DAY, LAST_ACTIVE_DAY = WAITED_FOR_DAYS - 1, ACTIVE_DAYS - 1
 
+NEWEST_COUNT = """
+select max(service_on) from demand_versions where superseded_at is null and orders is not null
+"""
 # A day is due once it has ended by this time: the last recount if counts reach the day, else now.
-WAITED_UNTIL = """
-    case when day_on <= (select max(service_on) from demand_versions
-                         where superseded_at is null and orders is not null)
+WAITED_UNTIL = f"""
+    case when day_on <= ({NEWEST_COUNT})
          then coalesce((select started_at from runs
                         where state = 'done' and jsonb_exists(metrics, 'new')
                         order by run_id desc limit 1),
@@ -68,10 +70,8 @@ select coalesce(
                    where not {is_closed("day_on")}
                      and exists (select from demand_versions v where v.depot_id = d.depot_id
                                  and v.superseded_at is null and v.orders is not null
-                                 and v.service_on > least(day_on, (
-                                     select max(service_on) from demand_versions
-                                     where superseded_at is null and orders is not null
-                                 )) - {WAITED_FOR_DAYS})))) as day_on
+                                 and v.service_on > least(day_on, ({NEWEST_COUNT}))
+                                                    - {WAITED_FOR_DAYS})))) as day_on
 """
 """`:as_of` if it has a count; else the newest day of the four weeks up to it on which a depot was
 open of which counts were expected: it had one in the fortnight before, or before the fleet's newest

@@ -53,8 +53,8 @@ def model(connection: sa.Connection, version: str) -> Model | None:
 
 
 def newest_challenger(connection: sa.Connection, day: date) -> Model | None:
-    """The newest challenger that was trained through a day or an earlier one."""
-    is_challenger = models.c.role == "challenger"
+    """The newest unpruned challenger that was trained through a day or an earlier one."""
+    is_challenger = (models.c.role == "challenger") & models.c.pruned_at.is_(None)
     return _newest(connection, is_challenger & (models.c.trained_through <= day))
 
 

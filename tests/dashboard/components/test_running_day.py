@@ -85,7 +85,7 @@ def test_today_is_told_city_by_city_and_escaped(depots, monkeypatch):
     # Where all orders of a day come late, none are expected by eleven.
     late = apart.assign(share=[[1 / 24] * 24, [0.0] * 23 + [1.0]])
     early = running_day.today_html(late, planned)
-    assert "<p>Too early to tell: Delft (110 so far), and so the total.</p>" in early
+    assert "<p>Too early to tell: Delft (110 so far).</p>" in early
     assert "All cities" not in early
     assert running_day.today_html(depots[:0], planned) == ""
     monkeypatch.setattr(queries, "running_depots", lambda *_: depots)

@@ -280,10 +280,18 @@ def test_a_day_ahead_has_orders_band_last_week_and_events(days, expected):
         ({"needed": 7.0}, "3 of 7"),
         ({"moved": "+1 <b>"}, "3 +1 <b>"),
         ({"needed": 7.0, "undelivered": 11.6}, "3 of 7 12 late"),
+        ({"undelivered": 11.6, "moved": "+1 <b>"}, "3 12 late +1 <b>"),
         ({"undelivered": 0.49}, "3"),
         ({"allocated": np.nan, "needed": np.nan, "undelivered": np.nan}, ""),
     ],
-    ids=["short", "with a van lent", "with late orders", "none late", "not planned"],
+    ids=[
+        "short",
+        "with a van lent",
+        "with late orders",
+        "with both",
+        "none late",
+        "not planned",
+    ],
 )
 def test_a_depots_day_has_its_part_of_the_citys_vans_and_leads_to_its_reasons(
     vans, expected
@@ -291,10 +299,9 @@ def test_a_depots_day_has_its_part_of_the_citys_vans_and_leads_to_its_reasons(
     depot = {"depot_id": "A&B", "city": "London"}
     cells = Cells(html_grids.depot_days(days_of("model").assign(**vans), depot))
     assert cells.text[1][3] == expected
-    below = [["Vans: +1 <b>"]] * ("moved" in vans) + [["12 late"]] * (
-        "12 late" in expected
-    )
-    assert cells.text[2:] == below
+    late = ["12 late"] * ("12 late" in expected)
+    below = " · ".join([*late, *["Vans: +1 <b>"] * ("moved" in vans)])
+    assert cells.text[2:] == [[below]] * bool(below)
     assert [attrs["href"] for tag, attrs in cells.tags if tag == "a"] == [
         "depot?depot=A%26B&why=2025-11-21#why-this-forecast",
         "plan?city=London&day=2025-11-21&depot=A%26B",

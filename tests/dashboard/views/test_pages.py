@@ -945,7 +945,7 @@ def test_days_ahead_has_the_orders_of_past_holidays_and_events(seeded, open_page
 
 
 def test_the_filters_of_accuracy_are_in_the_url(seeded, open_page):
-    app = open_page("accuracy", period="7")
+    app = open_page("accuracy", period="28")
     app.pills(key="city").select("London").run()
     assert_no_traceback(app)
     text = page_text(app)
@@ -957,12 +957,12 @@ def test_the_filters_of_accuracy_are_in_the_url(seeded, open_page):
         for day in (seeded.through + timedelta(days=n) for n in (-12, -11, -10))
     }
     assert app.selectbox(key="choice of period").options == [
-        # Longer periods would hold the same days.
-        "Yesterday", "Last 7 days", f"All {len(days)} days",
+        # With the one asked for; 26 weeks would hold the same days as the default.
+        "Yesterday", "Last 7 days", "Last 4 weeks", f"All {len(days)} days",
         *[f"{day} · Promotion" if day in promoted else day for day in named[-2::-1]],
     ]  # fmt: skip
-    assert f"The 7 days scored since {named[-7]} were" in text
-    address = "accuracy?period=7&amp;city=London&amp;depot=LON-02"
+    assert f"The {len(days)} days scored since {named[0]} were" in text
+    address = "accuracy?period=28&amp;city=London&amp;depot=LON-02"
     assert {*re.findall(r"accuracy\?[^\"]*depot=LON-02", text)} == {address}
     assert "depot=RTM-02" not in text
     assert "same day last week" in text

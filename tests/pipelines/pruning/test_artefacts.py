@@ -109,6 +109,13 @@ def test_only_old_artefacts_that_nothing_needs_are_removed(clean_engine, setting
     assert prune_artefacts(clean_engine, settings) == NOTHING
 
 
+def test_a_challenger_whose_file_was_pruned_is_not_judged(clean_engine, settings, add):
+    add("never judged", "challenger")
+    prune_artefacts(clean_engine, settings)
+    with clean_engine.connect() as connection:
+        assert models.newest_challenger(connection, DAY) is None
+
+
 def test_the_age_of_a_former_champion_counts_from_its_replacement(
     clean_engine, settings, add
 ):

@@ -113,9 +113,6 @@ def test_data_of_a_fleet_that_sends_nothing_is_late_by_all_its_days(connection, 
     for depot in ("A", "B"):
         add_depot(connection, depot)
         count_through(connection, depot, SUNDAY - days * A_DAY)
-    # It was silent before the others were: nobody waits for it.
-    add_depot(connection, "C")
-    count_through(connection, "C", SUNDAY - (days + 20) * A_DAY)
     assert late_depots.newest_open_day(connection, SUNDAY) == SUNDAY
 
 
