@@ -24,6 +24,7 @@ SPANS = {"3 weeks": FLEET_DAYS, "13 months": HISTORY_DAYS, OCCASIONS: HISTORY_DA
 """Days of history in the chart or list of page Days ahead, by the label of the choice."""
 
 
+@st.cache_data(max_entries=4, show_spinner=False)
 def cities(freshness: Freshness) -> list[str]:
     """Names of the cities with forecast depots, sorted."""
     return list(queries.fleet_week(freshness)["city"].unique())
@@ -33,15 +34,15 @@ def cities(freshness: Freshness) -> list[str]:
 def brief_html(
     city: str, freshness: Freshness, today: date, due_on: date, days: pd.DataFrame
 ) -> str:
-    """The brief of a city, or of all (''), from its `Plan.cities`; orders up to `due_on` are due."""
+    """The brief of a city, or of all (''), from `Plan.cities`; orders up to `due_on` are due."""
     assert freshness.last_on is not None, "requires known demand"
     shown = (queries.fleet_week, queries.fleet_events, queries.last_day)
     every = [query(freshness) for query in shown]
-    week, events, scored = [rows[rows["city"].eq(city) | (not city)] for rows in every]
+    days, week, events, scored = [of_city(rows, city) for rows in (days, *every)]
     is_scored = scored["point"].notna().any()
     occasions = day_names(city, freshness).get(pd.Timestamp(freshness.last_on), "")
-    of_city = {"city": city} if city else {}
-    address = formatting.link("accuracy", period=f"{freshness.last_on}", **of_city)
+    place = {"city": city} if city else {}
+    address = formatting.link("accuracy", period=f"{freshness.last_on}", **place)
     return html_brief.brief(
         brief.decisions(days, week, events, today, freshness.newest, queries.zone()),
         plan_summaries.short_days(days),
@@ -105,8 +106,12 @@ def daily_totals(city: str, freshness: Freshness, n_days: int) -> pd.DataFrame:
 
 def ranked(city: str, freshness: Freshness) -> pd.DataFrame:
     """Rows of `queries.fleet_week` of a city, or of all (''), sorted by `rank`."""
-    week = queries.fleet_week(freshness)
-    return rank(week[week["city"] == city] if city else week)
+    return rank(of_city(queries.fleet_week(freshness), city))
+
+
+def of_city(rows: pd.DataFrame, city: str) -> pd.DataFrame:
+    """The rows of a city, or all ('')."""
+    return rows[rows["city"] == city] if city and len(rows) else rows
 
 
 def rank(week: pd.DataFrame) -> pd.DataFrame:

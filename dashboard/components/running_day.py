@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import queries
+from dashboard.components import days_ahead
 from dashboard.planning import van_plan
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_tables
@@ -25,9 +26,7 @@ DONE = 0.9  # usual share of a day's orders after which another van is too late
 @st.cache_data(max_entries=64, show_spinner=False)
 def today_so_far(city: str, now: datetime, freshness: Freshness) -> str:
     """`today_html` of a city, or of all (''), at a time from `queries.clock`."""
-    running = queries.running_depots(now, freshness)
-    if city and not running.empty:
-        running = running[running["city"] == city]
+    running = days_ahead.of_city(queries.running_depots(now, freshness), city)
     return today_html(running, van_plan.fleet_plan(freshness).depots)
 
 

@@ -32,14 +32,12 @@ brief, today = st.columns([3, 2], gap="large")
 with st.container(horizontal=True, gap="medium"):
     city = widgets.choose_city(cities)
     span = widgets.choose_pill("History", "history", list(days_ahead.SPANS))
-week = queries.fleet_week(freshness)
-own = week[week["city"].eq(city) | (not city)]
+own = days_ahead.of_city(queries.fleet_week(freshness), city)
 period = formatting.day_range(*own["target_on"].agg(["min", "max"]))
 with heading:
     page_head.print_heading(f"{city or 'Days ahead'}, {period}")
 with brief:
     days = van_plan.fleet_plan(freshness).cities
-    days = days[days["city"].eq(city) | (not city)]
     st.html(days_ahead.brief_html(city, freshness, now.date(), due_on, days))
 with today:
     if so_far := running_day.today_so_far(city, queries.clock(), freshness):

@@ -119,12 +119,12 @@ def backtest(
             )
         result = backtests.summarise(split, done.scores(), panel.n_depots, done.seconds)
         if tables:
-            rows = done.rows()
+            rows = done.rows
             result["by"] = {",".join(each): scores_by(rows, each) for each in tables}
         # The scores are shown even if the disk is full.
         try:
             if unfinished is not None:
-                n_rows = _write(done.rows(), unfinished)
+                n_rows = _write(done.rows, unfinished)
                 result["forecasts"] = {"path": str(forecasts), "rows": n_rows}
         finally:
             if as_json:

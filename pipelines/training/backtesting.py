@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,8 +53,9 @@ class Backtest:
         """Returns the scores by model."""
         return backtest.score(self.forecasts, self._scale_d())
 
+    @cached_property
     def rows(self) -> "pd.DataFrame":
-        """Returns the forecasts as rows, see `backtest_rows.forecast_rows`."""
+        """The forecasts as rows, see `backtest_rows.forecast_rows`."""
         from pipelines.training.backtest_rows import forecast_rows
 
         return forecast_rows(

@@ -18,6 +18,7 @@ from pipelines.database.embedded.binaries import (
     may_enter,
     server_account,
 )
+from pipelines.whole_file import whole_file
 
 OWNER = "harbor"
 # The kernel's limit on a socket's path is 107 bytes, and the file's name takes 14.
@@ -138,9 +139,8 @@ def _recorded_folder(home: Path, note: Path) -> Path:
 
 def _write_note(home: Path, note: Path, directory: Path) -> None:
     recorded = {"directory": str(directory), "inode": home.stat().st_ino}
-    staged = note.with_suffix(".tmp")
-    staged.write_text(json.dumps(recorded))
-    staged.replace(note)
+    with whole_file(note) as staged:
+        staged.write_text(json.dumps(recorded))
 
 
 def address(cluster: Cluster, database: str = OWNER) -> str:

@@ -4,6 +4,7 @@ import math
 import re
 from datetime import UTC, datetime
 from functools import partial
+from types import SimpleNamespace
 from zoneinfo import ZoneInfo
 
 import pandas as pd
@@ -106,6 +107,13 @@ def test_today_is_told_city_by_city_and_escaped(depots, monkeypatch):
     )
     assert unknown == f"<b> needs about {at_pace} vans, 4 planned."
     assert so_far("not running") == ""
+    monkeypatch.setattr(queries, "running_depots", lambda *_: apart)
+    plan = SimpleNamespace(depots=planned)
+    monkeypatch.setattr(running_day.van_plan, "fleet_plan", lambda *_: plan)
+    [_, row] = Cells(running_day.today_so_far("Delft", None, None)).text
+    assert row[0] == "Delft"
+    monkeypatch.setattr(queries, "running_depots", lambda *_: pd.DataFrame())
+    assert running_day.today_so_far("Ghent", None, None) == "", "no orders by the hour"
     ten_past = depots.assign(until_hour=8 + 10 / 60)
     monkeypatch.setattr(queries, "running_depots", lambda *_: ten_past)
     assert "orders by 08:10 local" in so_far("a")

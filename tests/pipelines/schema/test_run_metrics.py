@@ -19,6 +19,7 @@ from pipelines.schema.run_metrics import describe, duration
         pytest.param({"new": 24, "depots": 1}, "24 depot-days counted, 1 depot forecast", id="a night"),
         pytest.param({"artefacts": 1}, "1 old model file removed", id="removed"),
         pytest.param({"artefacts": 0}, "", id="nothing removed"),
+        pytest.param({"backup": "harbor", "model_files": 6}, "backup harbor, 6 model files restored", id="restored"),
         pytest.param({"scored": 1_000}, "1,000 forecasts scored", id="scored"),
         pytest.param({"done": 29, "failed": 1, "state": "done"}, "29 done, 1 failed", id="a backfill"),
         pytest.param({"promoted": False}, "not promoted", id="no"),
