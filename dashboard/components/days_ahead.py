@@ -41,8 +41,7 @@ def brief_html(
     days, week, events, scored = [of_city(rows, city) for rows in (days, *every)]
     is_scored = scored["point"].notna().any()
     occasions = day_names(city, freshness).get(pd.Timestamp(freshness.last_on), "")
-    place = {"city": city} if city else {}
-    address = formatting.link("accuracy", period=f"{freshness.last_on}", **place)
+    address = formatting.link("accuracy", period=f"{freshness.last_on}", city=city)
     return html_brief.brief(
         brief.decisions(days, week, events, today, freshness.newest, queries.zone()),
         plan_summaries.short_days(days),

@@ -9,7 +9,7 @@ from dashboard import queries
 from dashboard.planning import overrides
 from dashboard.planning.overrides import name_problem
 from dashboard.queries.freshness import Freshness
-from pipelines.planning import shift_times
+from pipelines.planning import days_ahead, shift_times
 from pipelines.planning.city_settings import CitySettings, in_force
 
 SAVE = (
@@ -24,12 +24,13 @@ MAX_DRIVERS = 5.0
 @st.cache_data(max_entries=4, show_spinner=False)
 def by_city(freshness: Freshness) -> dict[str, CitySettings]:
     """The settings of every city with forecast depots; requires a forecast."""
-    return in_force(
-        queries.fleet_week(freshness),
-        queries.busy_day_orders(freshness),
-        queries.city_settings(freshness),
-        queries.van_decisions(freshness),
+    tables = (
+        days_ahead.busy_day_orders,
+        days_ahead.city_settings,
+        days_ahead.van_decisions,
     )
+    rows = (queries.read_table(table, freshness.shown) for table in tables)
+    return in_force(queries.fleet_week(freshness), *rows)
 
 
 def save(settings: CitySettings, planner: str) -> None:

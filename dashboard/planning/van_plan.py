@@ -12,6 +12,7 @@ from dashboard.planning import city_settings
 from dashboard.queries.freshness import Freshness
 from forecaster.errors import ArtefactError
 from forecaster.inference.paths import PathTable
+from pipelines.planning.days_ahead import city_bands
 from pipelines.planning.van_plan import QUANTILES, Changes, Plan, Settings, make_plan
 
 POOL = "hired or city's own"
@@ -46,7 +47,7 @@ def plan_of(
     return make_plan(
         week,
         {**city_settings.by_city(freshness), **(changed or {})},
-        queries.city_bands(freshness),
+        city_bands(queries.fleet_week(freshness)),
         errors_to_replay(freshness),
         queries.city_shares(freshness),
         changes_of_today(freshness) if changes is None else changes,

@@ -8,7 +8,7 @@ freshness  freshness of data and forecast, the cache key
 fleet, depot, scores, overrides and pipeline have the queries by topic, each with its SQL.
 """
 
-from dashboard.queries.database import settings
+from dashboard.queries.database import read_table, settings
 from dashboard.queries.depot import (
     as_of,
     depot_days,
@@ -18,7 +18,6 @@ from dashboard.queries.depot import (
     past_forecasts,
 )
 from dashboard.queries.fleet import (
-    city_bands,
     city_shares,
     clock,
     daily_totals,
@@ -31,13 +30,7 @@ from dashboard.queries.fleet import (
     running_depots,
 )
 from dashboard.queries.freshness import due_on, freshness, zone
-from dashboard.queries.overrides import (
-    busy_day_orders,
-    changes,
-    city_settings,
-    newest_change,
-    van_decisions,
-)
+from dashboard.queries.overrides import changes, newest_change
 from dashboard.queries.pipeline import (
     calendar,
     files,

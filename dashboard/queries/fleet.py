@@ -88,11 +88,6 @@ def fleet_week(freshness: Freshness) -> pd.DataFrame:
     return read_table(days_ahead.fleet_week, freshness.shown)
 
 
-def city_bands(freshness: Freshness) -> pd.DataFrame:
-    """The 80 % band of each city's total: `days_ahead.city_bands`."""
-    return days_ahead.city_bands(fleet_week(freshness))
-
-
 @st.cache_data(max_entries=4, show_spinner=False)
 def city_shares(freshness: Freshness) -> pd.DataFrame:
     """`days_ahead.city_shares`, each city's hourly shares; empty if the forecast has none."""

@@ -3,30 +3,11 @@
 import pandas as pd
 import streamlit as st
 
-from dashboard.queries.database import read, read_table
+from dashboard.queries.database import read
 from dashboard.queries.freshness import Freshness
-from pipelines.planning import days_ahead
 from pipelines.schema.fragments import DEPOT_NAMES
 
 MAX_CHANGES = 50
-
-
-@st.cache_data(max_entries=4, show_spinner=False)
-def city_settings(freshness: Freshness) -> pd.DataFrame:
-    """The newest saved settings of each city: `days_ahead.city_settings`."""
-    return read_table(days_ahead.city_settings, freshness.shown)
-
-
-@st.cache_data(max_entries=4, show_spinner=False)
-def van_decisions(freshness: Freshness) -> pd.DataFrame:
-    """The decision in force for each city and day ahead: `days_ahead.van_decisions`."""
-    return read_table(days_ahead.van_decisions, freshness.shown)
-
-
-@st.cache_data(max_entries=4, show_spinner=False)
-def busy_day_orders(freshness: Freshness) -> pd.DataFrame:
-    """Orders of each city on a busy day: `days_ahead.busy_day_orders`."""
-    return read_table(days_ahead.busy_day_orders, freshness.shown)
 
 
 # The last overrides, decisions on vans and settings of a city, saved by all planners or by one.

@@ -103,17 +103,19 @@ def accuracy(scores: pd.DataFrame, grain: str, heading: str) -> pd.DataFrame:
 
 
 def accuracy_by_week(scores: pd.DataFrame) -> pd.DataFrame:
-    """Weeks of `queries.accuracy`, newest first; the newest week may be incomplete."""
+    """The newest day of `queries.accuracy`, then its weeks, newest first; that week may be incomplete."""
     weeks = scores[scores["grain"] == "week"].sort_values("day_on", ascending=False)
-    is_day = scores["grain"].eq("day") & scores["mape"].notna()
-    days = scores.loc[is_day, "day_on"]
-    named = []
+    days = scores[scores["grain"].eq("day") & scores["mape"].notna()]
+    newest = days[days["day_on"].eq(days["day_on"].max())]
+    named = [formatting.day(day) for day in newest["day_on"]]
     for monday in weeks["day_on"]:
-        own = days[days.between(monday, monday + 6 * formatting.A_DAY)]
+        week = monday, monday + 6 * formatting.A_DAY
+        own = days.loc[days["day_on"].between(*week), "day_on"]
         # A week without orders has no scored day.
         ends = (own.min(), own.max()) if len(own) else (monday, monday)
         named.append(formatting.day_range(*ends))
-    return accuracy(weeks.assign(week=named), "week", "Week")
+    both = pd.concat([newest.assign(grain="week"), weeks]).assign(week=named)
+    return accuracy(both.drop_duplicates(["week", "forecaster"]), "week", "Days")
 
 
 def accuracy_measures(scores: pd.DataFrame) -> pd.DataFrame:
@@ -165,10 +167,9 @@ def day_links(result: pd.DataFrame, newest_on: date, city: str) -> list[str]:
 
     '' for days too far before `newest_on` for page Accuracy to offer them as single days.
     """
-    place = {"city": city} if city else {}
     ages = (pd.Timestamp(newest_on) - result["target_on"]).dt.days
     return [
-        formatting.link("accuracy", **place, period=f"{day.date()}")
+        formatting.link("accuracy", city=city, period=f"{day.date()}")
         if age < FLEET_DAYS
         else ""
         for day, age in zip(result["target_on"], ages, strict=True)

@@ -253,8 +253,8 @@ def _last_year(depots: pd.DataFrame, days: Days, names: DayNames) -> list[str]:
         return []
     of = f"at least {known.min():,} of {formatting.count(every.max(), 'depot')}"
     cities = depots["city"].unique()
-    city = {"city": cities[0]} if len(cities) == 1 else {}
-    link = escape(formatting.link("", **city, history="13 months"))
+    city = cities[0] if len(cities) == 1 else ""
+    link = escape(formatting.link("", city=city, history="13 months"))
     name = f'<a href="{link}#by-day">52 weeks before</a>'
     name += f"<small>{of * bool((known < every).any())}</small>"
     before = depots.dropna(subset=["year_before"])

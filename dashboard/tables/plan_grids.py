@@ -125,8 +125,8 @@ def _city_cell(day: Row, marked: date | None) -> str:
     if day["made_by"]:
         text += f"<small>{_decision(day)}</small>"
     short = _short(day["short"], is_decided=day["is_decided"])
-    form = {"form": "vans"} if day["is_due"] else {}
-    link = formatting.plan_link(day["city"], day["target_on"], **form)
+    form = "vans" * day["is_due"]
+    link = formatting.plan_link(day["city"], day["target_on"], form=form)
     return (
         f'<td class="{_day_class(day["target_on"], marked)}">'
         f'<a href="{escape(link)}" target="_self"><u>{day["needed"]:,}</u>{short}{text}</a></td>'

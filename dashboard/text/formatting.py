@@ -145,8 +145,7 @@ def quoted(reason: str) -> str:
 
 def plan_link(city: str = "", day: date | None = None, **more: str) -> str:
     """Address of the page Plan, for a city and a day if given; `more` are other URL parameters."""
-    query = {"city": city, "day": f"{day:%Y-%m-%d}" if day else "", **more}
-    return link("plan", **{name: value for name, value in query.items() if value})
+    return link("plan", city=city, day=f"{day:%Y-%m-%d}" if day else "", **more)
 
 
 def why_link(depot: str, day: date) -> str:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Hashable, Mapping
 from datetime import date
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
@@ -65,11 +66,12 @@ def progress_sentence(progress: RunInProgress) -> str:
     return f"{work} … The forecast follows."
 
 
-def depot_sentence(ahead: pd.DataFrame) -> str:
+def depot_sentence(ahead: pd.DataFrame, every_day: pd.DataFrame) -> str:
     """'Short of vans: 2 on Fri. 1,735 orders in the next 7 days, +9 % vs last 7 days, about 60 late.'.
 
-    `ahead` has the days ahead of `queries.depot_days`, with vans, short and undelivered of
-    `Plan.depots`. '5 own vans.' follows where they are known.
+    `ahead` has the days ahead of `every_day`, `queries.depot_days`, with vans, short and undelivered of
+    `Plan.depots`. '5 own vans.' follows where they are known; holidays and events of the last 7 days
+    are named: 'vs last 7 days (with Black Friday)'.
     """
     short = short_of(ahead.set_index("day_on")["short"])
     late = round(ahead["undelivered"].sum())
@@ -78,7 +80,12 @@ def depot_sentence(ahead: pd.DataFrame) -> str:
     orders = formatting.count(int(ahead["point"].round().sum()), "order")
     difference = formatting.signed_percent(change(ahead, "point"), 0)
     told = f"{orders} in {formatting.next_days(len(ahead))}, "
-    told += f"{difference} vs last 7 days{lost}."
+    ages = ahead["day_on"].min() - every_day["day_on"]
+    last_week = every_day[ages.between(formatting.A_DAY, WEEK_DAYS * formatting.A_DAY)]
+    noted = chain(*formatting.day_notes(last_week, with_closed=False))
+    occasions = formatting.listed([*dict.fromkeys(noted)])
+    occasions = f" (with {occasions})" if occasions else ""
+    told += f"{difference} vs last 7 days{occasions}{lost}."
     own = ahead["vans"].max()
     vans = "" if math.isnan(own) else f" {formatting.count(int(own), 'own van')}."
     return lacking + told + vans

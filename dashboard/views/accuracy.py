@@ -14,6 +14,8 @@ from dashboard.components import (
 from dashboard.tables import display_tables
 from dashboard.text import formatting, summaries
 
+WEEKS = "Newest day and weeks"
+
 freshness = queries.freshness()
 scored_days = queries.scored_days(freshness)
 if not scored_days:
@@ -73,11 +75,7 @@ with answer:
     if day_sentence:
         address = formatting.link("accuracy", **chosen | {"period": f"{day_on}"})
         name = f"{day_sentence.partition(':')[0]} by depot"
-        of_day = scores[scores["grain"].eq("day") & scores["day_on"].eq(f"{day_on}")]
-        error = summaries.error_sentence(
-            "All forecasts of that day were", of_day, "per depot"
-        )
-        widgets.note(name, address, f"{day_sentence} {error} ")
+        widgets.note(name, address, f"{day_sentence} ")
     planners = summaries.planners_sentence(queries.override_accuracy(scope, freshness))
     if notes := f"{summaries.coverage_sentence(held)} {planners}".strip():
         st.caption(notes)
@@ -86,8 +84,8 @@ by_week, by_day = st.columns(2, gap="large")
 weeks = display_tables.accuracy_by_week(scores)
 misses = queries.largest_errors(scope, freshness)
 with by_week:
-    st.header("By week")
-    widgets.small_table(weeks.drop(columns="Forecasts"), "By week")
+    st.header(WEEKS)
+    widgets.small_table(weeks.drop(columns="Forecasts"), WEEKS)
     st.caption("All forecasts of a day count. Bias: + is too high.")
     if not scope.depot:
         st.header("Depots furthest off")
@@ -110,7 +108,7 @@ with by_day:
 
 table = display_tables.largest_errors(misses)
 sheets = {"Single days": ("Forecast and actual orders, furthest off first", table)}
-sheets["By week"] = "Accuracy by week, newest first", weeks
+sheets[WEEKS] = "Accuracy of the newest day, then by week", weeks
 
 if not scope.depot:
     with st.expander("By depot" if scope.city else "By city and depot"):

@@ -84,7 +84,7 @@ with week:
         with answer:
             clock = queries.clock()
             so_far = running_day.depot_so_far(depot, of_city, clock, freshness)
-            widgets.answer(summaries.depot_sentence(ahead))
+            widgets.answer(summaries.depot_sentence(ahead, every_day))
             if so_far:
                 st.markdown(formatting.escape_markdown(so_far))
         st.html(html_grids.depot_days(ahead, own))

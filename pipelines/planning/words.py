@@ -121,5 +121,5 @@ def decision_words(decision: Mapping[Any, Any]) -> str:
 
 
 def link(page: str, **query: str) -> str:
-    """Address of a page: 'depot?depot=LON-01'."""
-    return f"{page}?{urlencode(query)}"
+    """Address of a page: 'depot?depot=LON-01'; parameters without a value are left out."""
+    return f"{page}?{urlencode({name: query[name] for name in query if query[name]})}"

@@ -194,10 +194,10 @@ def test_a_phone_has_the_totals_of_all_cities_and_the_depots_of_a_chosen_one(
     assert menu.bounding_box()["height"] >= 44
 
 
-def test_a_phones_first_screen_of_accuracy_has_the_newest_week(fleet, visit):
+def test_a_phones_first_screen_of_accuracy_has_the_newest_day(fleet, visit):
     window = visit(fleet, "phone")
     window.to("/accuracy")
-    weeks = window.page.get_by_role("table", name="By week")
+    weeks = window.page.get_by_role("table", name="Newest day and weeks")
     newest = weeks.get_by_role("row").nth(1).bounding_box()
     assert newest["y"] + newest["height"] < SIZES["phone"][1]
 

@@ -13,6 +13,7 @@ from dashboard.planning import van_plan
 from dashboard.tables import html_grids, workbook
 from dashboard.text import formatting
 from pipelines import schema
+from pipelines.planning.days_ahead import city_bands
 from pipelines.store.forecasts import read_forecasts, read_totals
 from tests.dashboard.cells import Cells
 from tests.dashboard.planning.changing import cell, change
@@ -88,7 +89,7 @@ def test_two_depots_that_have_swapped_their_cities_take_no_total_of_the_others(
     here = week[(week["city"] == CITY) & (week["target_on"] == pd.Timestamp(tomorrow))]
     sums = here[["p10", "p50", "p90"]].sum().to_list()
     assert here["part"].sum() == pytest.approx(sums[1])
-    of_bands = row_of(queries.city_bands(now), tomorrow, city=CITY)
+    of_bands = row_of(city_bands(queries.fleet_week(now)), tomorrow, city=CITY)
     of_page = row_of(queries.daily_totals(CITY, now), tomorrow)
     for bands in (of_bands, of_page, city_total(engine, seeded, tomorrow)):
         assert [bands["p10"], bands["p90"]] == pytest.approx([sums[0], sums[2]])

@@ -371,6 +371,9 @@ def test_a_week_is_named_by_its_scored_days():
     scores = pd.concat([rows, weeks], ignore_index=True)
     scores = scores.assign(forecaster="forecast", bias=0.0, coverage=0.8, counted=9)
     table = display_tables.accuracy_by_week(scores)
-    assert table["Week"].tolist() == ["Mon 23 Nov", "Fri 20 – Sun 22 Nov"]
+    assert table["Days"].tolist() == ["Mon 23 Nov", "Fri 20 – Sun 22 Nov"], "once"
+    earlier = display_tables.accuracy_by_week(scores[scores["day_on"] < days[3]])
+    assert earlier["Days"].tolist() == ["Sun 22 Nov", "Fri 20 – Sun 22 Nov"]
+    assert earlier["Off by"].tolist() == pytest.approx([20.0, 10.0])
     idle = display_tables.accuracy_by_week(scores.assign(mape=np.nan))
-    assert idle["Week"].tolist() == ["Mon 23 Nov", "Mon 16 Nov"]
+    assert idle["Days"].tolist() == ["Mon 23 Nov", "Mon 16 Nov"]

@@ -43,27 +43,31 @@ def test_every_model_has_its_status_scores_and_decision(models):
     first, second = model_list.all_models(models, NO_SCORES, ZONE).to_dict("records")
     assert first == {
         "Trained up to": "Sun 21 Dec", "Version": "new", "Status": "In use. It beats it", "Went live": "Sun 21 Dec",
-        "Off by: Test before use": 8.1, "Off by: Model before, same test": 8.9,
+        "Off by, test before use: This model": 8.1, "Off by, test before use: Model before": 8.9,
     }  # fmt: skip
     assert second["Status"] == "Used before"
     assert second["Went live"] == "Fri 21 Nov"
-    assert math.isnan(second["Off by: Test before use"])
+    assert math.isnan(second["Off by, test before use: This model"])
     live = LIVE.assign(model_version="old")
     scored = model_list.all_models(models, live, ZONE)
-    assert scored[["Off by: Live", "Days scored"]].isna().all(axis=1).tolist() == [
+    assert scored[["Off by, live: This model", "Off by, live: Days scored"]].isna().all(
+        axis=1
+    ).tolist() == [
         True,
         False,
     ]
-    assert scored["Off by: Live"][1] == pytest.approx(7.7)
-    assert scored["Off by: Same day last week"][1] == pytest.approx(10.9)
-    assert scored["Days scored"][1] == 9
+    assert scored["Off by, live: This model"][1] == pytest.approx(7.7)
+    assert scored["Off by, live: Same day last week"][1] == pytest.approx(10.9)
+    assert scored["Off by, live: Days scored"][1] == 9
     assert [*scored][3:8] == [
-        "Off by: Test before use", "Off by: Model before, same test", "Off by: Live",
-        "Off by: Same day last week", "Days scored",
+        "Off by, test before use: This model", "Off by, test before use: Model before", "Off by, live: This model",
+        "Off by, live: Same day last week", "Off by, live: Days scored",
     ]  # fmt: skip
     unknown = models.assign(scores=[{"models": None}, {}])
     of_none = model_list.all_models(unknown, NO_SCORES, ZONE)
-    assert "Off by: Test before use" not in of_none, "a column of dashes says nothing"
+    assert "Off by, test before use: This model" not in of_none, (
+        "a column of dashes says nothing"
+    )
 
 
 def test_a_champion_that_passed_its_test_needs_no_reason_others_do_in_the_pages_words(

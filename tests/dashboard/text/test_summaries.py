@@ -28,6 +28,7 @@ def test_change_is_over_days_known_in_both_weeks(rows, expected):
 
 
 TWO_DEPOTS = pd.DataFrame(index=[0, 1])
+NO_DAYS = pd.DataFrame(columns=["day_on", "holidays", "events"])
 
 
 def test_a_depots_sentence_names_its_short_days_and_compares_those_known_in_both_weeks():
@@ -43,16 +44,24 @@ def test_a_depots_sentence_names_its_short_days_and_compares_those_known_in_both
     )
     orders = "81 orders in the next 7 days, +17 % vs last 7 days."
     short, late = "Short of vans: 1 on Sun, 2 on Tue.", f"{orders[:-1]}, about 11 late."
-    assert summaries.depot_sentence(days) == f"{short} {late}"
+    assert summaries.depot_sentence(days, NO_DAYS) == f"{short} {late}"
     none_late = days.assign(undelivered=0.0)
-    assert summaries.depot_sentence(none_late) == f"{short} {orders}"
-    assert summaries.depot_sentence(days.assign(short=0)) == late, "as in the list"
-    assert summaries.depot_sentence(none_late.assign(short=0)) == orders
-    known = summaries.depot_sentence(none_late.assign(short=0, vans=5.0))
+    assert summaries.depot_sentence(none_late, NO_DAYS) == f"{short} {orders}"
+    assert summaries.depot_sentence(days.assign(short=0), NO_DAYS) == late, (
+        "as in the list"
+    )
+    assert summaries.depot_sentence(none_late.assign(short=0), NO_DAYS) == orders
+    known = summaries.depot_sentence(none_late.assign(short=0, vans=5.0), NO_DAYS)
     assert known == f"{orders} 5 own vans."
     later = none_late.assign(day_on=days["day_on"] + pd.Timedelta(days=7), short=0)
-    two_weeks = summaries.depot_sentence(pd.concat([none_late, later]))
+    two_weeks = summaries.depot_sentence(pd.concat([none_late, later]), NO_DAYS)
     assert two_weeks.startswith("Short of vans: 1 on Sun 23 Nov, 2 on Tue 25 Nov. ")
+    before = pd.DataFrame({"day_on": DAYS, "holidays": [[]] * 14, "events": [[]] * 14})
+    before.at[1, "holidays"] = ["Fair"]
+    before.at[6, "events"] = ["promotion", "closed"]
+    before.at[8, "events"] = ["strike"]
+    told = summaries.depot_sentence(days, before)
+    assert "+17 % vs last 7 days (with Fair and Promotion), about" in told
 
 
 def test_the_parts_of_a_forecast_whose_names_do_not_say_it_are_told():

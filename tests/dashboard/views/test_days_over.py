@@ -14,6 +14,7 @@ from dashboard.inference.what_if import Scenario
 from dashboard.planning import city_settings
 from dashboard.text import formatting
 from pipelines import schema
+from pipelines.planning.days_ahead import city_bands
 from pipelines.planning.van_plan import make_plan
 from tests.dashboard.seed import seed
 from tests.dashboard.views.test_pages import page_text
@@ -99,7 +100,9 @@ def test_the_vans_of_the_days_left_are_what_they_were(over):
     before = replace(freshness, day_began_at=datetime.combine(over, time(), UTC))
     settings = city_settings.by_city(before)
     [then, now] = [
-        make_plan(queries.fleet_week(each), settings, queries.city_bands(each)).cities
+        make_plan(
+            queries.fleet_week(each), settings, city_bands(queries.fleet_week(each))
+        ).cities
         for each in (before, freshness)
     ]
     then = then[then["target_on"] > pd.Timestamp(over)]

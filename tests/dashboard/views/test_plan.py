@@ -551,7 +551,7 @@ def test_settings_that_a_colleague_saved_meanwhile_are_seen_before_they_are_repl
     )
     assert "London: 30 vans" in page_text(mine)
     assert setting(mine, "Vans").value == 20
-    assert queries.city_settings(queries.freshness())["vans"].tolist() == [30]
+    assert settings_of("London").vans == 30
     mine = press(mine, "Save settings")
     assert not mine.error
     assert "Saved: the settings of London" in told(mine.success)
