@@ -107,11 +107,11 @@ def all_models(
             "Trained up to": formatting.days(models["trained_through"]),
             "Status": [words[:1].upper() + words[1:] for words in decisions],
             "Went live": formatting.days(went_live.dt.tz_convert(zone)),
-            "Off by, test before use: This model": own,
-            "Off by, test before use: Model before": champion,
-            "Off by, live: This model": 100 * live["mape"],
-            "Off by, live: Same day last week": 100 * naive["mape"],
-            "Off by, live: Days scored": live["n_days"].astype("Int64"),
+            "Test: Off by": own,
+            "Test: Model before": champion,
+            "Live: Off by": 100 * live["mape"],
+            "Live: Same day last week": 100 * naive["mape"],
+            "Live: Days scored": live["n_days"].astype("Int64"),
             "Version": models["version"].to_list(),
         }
     )

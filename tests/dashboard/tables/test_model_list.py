@@ -43,31 +43,29 @@ def test_every_model_has_its_status_scores_and_decision(models):
     first, second = model_list.all_models(models, NO_SCORES, ZONE).to_dict("records")
     assert first == {
         "Trained up to": "Sun 21 Dec", "Version": "new", "Status": "In use. It beats it", "Went live": "Sun 21 Dec",
-        "Off by, test before use: This model": 8.1, "Off by, test before use: Model before": 8.9,
+        "Test: Off by": 8.1, "Test: Model before": 8.9,
     }  # fmt: skip
     assert second["Status"] == "Used before"
     assert second["Went live"] == "Fri 21 Nov"
-    assert math.isnan(second["Off by, test before use: This model"])
+    assert math.isnan(second["Test: Off by"])
     live = LIVE.assign(model_version="old")
     scored = model_list.all_models(models, live, ZONE)
-    assert scored[["Off by, live: This model", "Off by, live: Days scored"]].isna().all(
+    assert scored[["Live: Off by", "Live: Days scored"]].isna().all(
         axis=1
     ).tolist() == [
         True,
         False,
     ]
-    assert scored["Off by, live: This model"][1] == pytest.approx(7.7)
-    assert scored["Off by, live: Same day last week"][1] == pytest.approx(10.9)
-    assert scored["Off by, live: Days scored"][1] == 9
+    assert scored["Live: Off by"][1] == pytest.approx(7.7)
+    assert scored["Live: Same day last week"][1] == pytest.approx(10.9)
+    assert scored["Live: Days scored"][1] == 9
     assert [*scored][3:8] == [
-        "Off by, test before use: This model", "Off by, test before use: Model before", "Off by, live: This model",
-        "Off by, live: Same day last week", "Off by, live: Days scored",
+        "Test: Off by", "Test: Model before", "Live: Off by",
+        "Live: Same day last week", "Live: Days scored",
     ]  # fmt: skip
     unknown = models.assign(scores=[{"models": None}, {}])
     of_none = model_list.all_models(unknown, NO_SCORES, ZONE)
-    assert "Off by, test before use: This model" not in of_none, (
-        "a column of dashes says nothing"
-    )
+    assert "Test: Off by" not in of_none, "a column of dashes says nothing"
 
 
 def test_a_champion_that_passed_its_test_needs_no_reason_others_do_in_the_pages_words(
