@@ -1,6 +1,5 @@
 """Widgets of the pages: charts, tables, choices and notices."""
 
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -32,7 +31,7 @@ def chart(
     _make_chart: Callable[[pd.DataFrame], Chart], rows: pd.DataFrame, sentence: str
 ) -> None:
     """Shows a chart with its caption; `_make_chart` is a function of `forecast_charts`."""
-    st.caption(sentence)
+    st.caption(formatting.unbroken(sentence))
     drawn = forecast_charts.legible(_make_chart(rows))
     st.altair_chart(drawn, width="stretch", alt=sentence)
 
@@ -68,7 +67,8 @@ def cut_notice(number: int, most: int, noun: str = "depots") -> None:
 def note(text: str, address: str, before: str = "") -> None:
     """A line of small text with a link; the text `before` precedes the link."""
     link = f'<a href="{escape(address)}" target="_self">{escape(text)}</a>'
-    st.html(f'<p class="hf-note">{escape(before)}{link}</p>', width="content")
+    told = escape(formatting.unbroken(before))
+    st.html(f'<p class="hf-note">{told}{link}</p>', width="content")
 
 
 def action(text: str, address: str, *, is_primary: bool) -> None:
@@ -218,9 +218,8 @@ def _write_url(widget: str, name: str, default: str, drops: str) -> None:
 
 
 def answer(sentences: str) -> None:
-    """The key sentences at the top of a page; the first is bold, and '< 1 %' stays in one line."""
-    together = re.sub(r"(?<=[<>]) | (?=%)", "\N{NO-BREAK SPACE}", sentences)
-    first, _, others = formatting.escape_markdown(together).partition(". ")
+    """The key sentences at the top of a page; the first is bold."""
+    first, _, others = formatting.escape_markdown(sentences).partition(". ")
     if first:
         st.markdown(f"**{first}.** {others}" if others else f"**{first}**")
 

@@ -41,6 +41,7 @@ ISO_TIME = re.compile(
     rf"{COMMAND}|(?<![\w/.-])(\d{{4}}-\d\d-\d\d(?:{CLOCK})?)(?![\w/-]|\.\w)"
 )
 NAIVE_IN_REASON = re.compile(r"(beats?|as|than|% of) the seasonal naive")
+IN_PERCENTAGE = re.compile(r"(?<=[<>]) (?=\d)|(?<=\d) (?=%)")
 MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$:])")
 
 
@@ -173,8 +174,13 @@ def next_days(horizon: int) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Escapes Markdown in user-supplied text."""
-    return MARKDOWN.sub(r"\\\1", text)
+    """Escapes Markdown in a text that has user-supplied parts; the text is `unbroken`."""
+    return MARKDOWN.sub(r"\\\1", unbroken(text))
+
+
+def unbroken(text: str) -> str:
+    """Keeps '8 %' and '< 1 %' in one line."""
+    return IN_PERCENTAGE.sub("\N{NO-BREAK SPACE}", text)
 
 
 def searchable(text: str) -> str:

@@ -195,8 +195,7 @@ def coverage_sentence(bands: pd.DataFrame) -> str:
     verdict = "narrow" if share < 0.75 else "wide" * (share > 0.85)
     days = "depots' days" if len(bands) > len(depots) else "days"
     told = f"{formatting.percent(share)} of {days} were in the 80 % band"
-    told += f": it was too {verdict}." if verdict else "."
-    return told.replace(" %", "\N{NO-BREAK SPACE}%")
+    return told + (f": it was too {verdict}." if verdict else ".")
 
 
 def last_day_sentence(

@@ -78,7 +78,7 @@ with answer:
         widgets.note(name, address, f"{day_sentence} ")
     planners = summaries.planners_sentence(queries.override_accuracy(scope, freshness))
     if notes := f"{summaries.coverage_sentence(held)} {planners}".strip():
-        st.caption(notes)
+        st.caption(formatting.unbroken(notes))
 
 by_week, by_day = st.columns(2, gap="large")
 weeks = display_tables.accuracy_by_week(scores)

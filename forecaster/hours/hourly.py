@@ -105,15 +105,21 @@ def _counted_out(
 
 
 def hours_of(day: date, zone: ZoneInfo) -> list[datetime]:
-    """Starts of a local day's hours, in order: 24, or 23 or 25 where clocks change."""
+    """Starts of a local day's hours, in order: 24, or 23 or 25 where clocks change.
+
+    Where they change by half an hour, an hour is 30 or 90 minutes long.
+    """
     midnight, end = (
         datetime.combine(each, time(), zone).astimezone(UTC)
         for each in (day, day + timedelta(days=1))
     )
-    n_hours = round((end - midnight) / timedelta(hours=1))
+    half = timedelta(minutes=30)
+    n_halves = round((end - midnight) / half)
+    halves = [(midnight + number * half).astimezone(zone) for number in range(n_halves)]
     return [
-        (midnight + timedelta(hours=number)).astimezone(zone)
-        for number in range(n_hours)
+        now
+        for before, now in zip([halves[-1], *halves], halves, strict=False)
+        if now.minute == 0 or now.hour != before.hour
     ]
 
 

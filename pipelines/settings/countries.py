@@ -3,12 +3,14 @@
 from functools import cache
 from zoneinfo import available_timezones
 
+NO_PLACES = {"localtime", "CET", "EET", "MET", "WET"}
+"""A system file in the zone folder, and zones that Postgres reads as times without summer time."""
+
 
 @cache
 def known_zones() -> set[str]:
     """Names of the IANA time zones; cached because listing them reads many folders."""
-    # `localtime` is a system file in the zone folder, not a zone that Postgres knows.
-    return available_timezones() - {"localtime"}
+    return available_timezones() - NO_PLACES
 
 
 @cache

@@ -57,7 +57,9 @@ class NightSettings(BaseSettings):
     @classmethod
     def _valid_zone(cls, name: str) -> str:
         if name not in known_zones():
-            raise ValueError("must be an IANA time zone such as 'Europe/Amsterdam'")
+            raise ValueError(
+                "must be the IANA time zone of a place, such as Europe/Amsterdam"
+            )
         return name
 
     @field_validator("country")

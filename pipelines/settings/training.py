@@ -1,6 +1,8 @@
 """Settings of training and its forecasts: horizon, point, seed, compile cache, processes."""
 
-from pydantic import Field
+from typing import Self
+
+from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings
 
 from forecaster.config import DEFAULT_POINT, MAX_HORIZON, PointFor
@@ -38,3 +40,17 @@ class TrainingSettings(BaseSettings):
         le=4095,
         description="Index of this process; only 0 writes checkpoints, models and runs.",
     )
+
+    @model_validator(mode="after")
+    def _processes_know_each_other(self) -> Self:
+        if self.process >= self.processes:
+            raise ValueError(
+                f"HARBOR_PROCESS is {self.process}, but must be less than HARBOR_PROCESSES "
+                f"({self.processes}): the processes are counted from 0"
+            )
+        if self.processes > 1 and self.coordinator is None:
+            raise ValueError(
+                f"HARBOR_PROCESSES is {self.processes}, but without HARBOR_COORDINATOR, the host "
+                "and port of process 0, they cannot find each other"
+            )
+        return self

@@ -1,7 +1,9 @@
 """Configures JAX before it starts: its devices, and its persistent compilation cache."""
 
 import hashlib
+import os
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -29,6 +31,19 @@ def configure_jax(recipe: "Recipe") -> None:
     if accelerators.has_only_tpu_support() and not accelerators.tpu_files():
         stay_on_cpu()
     use_all_cores(recipe.train.batch_size, xla_flags())
+
+
+@contextmanager
+def stdout_for_results() -> Iterator[None]:
+    """Sends to stderr what libraries write to stdout in the block: Gloo tells of its connections."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 @contextmanager

@@ -225,7 +225,11 @@ def _fit(
     def open_checkpoints(fit: str) -> AbstractContextManager["Checkpoints | None"]:
         return Checkpoints(folder / fit) if resume else nullcontext()
 
-    with jax_runtime.compile_cache(settings), measure_training(metrics):
+    with (
+        jax_runtime.stdout_for_results(),
+        jax_runtime.compile_cache(settings),
+        measure_training(metrics),
+    ):
         result = train_model(panel, recipe, open_checkpoints, report)
     metrics |= step_metrics(result)
     return result

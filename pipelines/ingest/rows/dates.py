@@ -10,7 +10,7 @@ SIMPLE = re.compile(r"%(?P<first>[md])([/.-])%[md]\2%Y")
 ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
 WITH_OFFSET = (
     r"^(?P<body>\d{4}-\d{2}-\d{2}[ T]\d{2}(?::\d{2}(?::\d{2}(?:\.\d{1,6})?)?)?)\d*"
-    r"(?P<offset> ?(?:[Zz]|[+-]\d{2}(?::?\d{2})?))?$"
+    r"(?P<offset> ?(?:[Zz]|[+-]\d{2}(?::?[0-5]\d)?))?$"
 )
 MAX_UTC_OFFSET_MINUTES = 18 * 60
 

@@ -242,7 +242,9 @@ def _decimal(cell: str, mark: str) -> Decimal:
 def parse_zone(cell: str, options: ParseOptions) -> str:  # noqa: ARG001 - shared parser signature
     """Parses an IANA time zone."""
     if cell not in known_zones():
-        raise ValueError("is not an IANA time zone such as Europe/Amsterdam")
+        raise ValueError(
+            "is not the IANA time zone of a place, such as Europe/Amsterdam"
+        )
     return cell
 
 

@@ -13,8 +13,6 @@ from forecaster.hours.hourly import (
     shares_on_clock,
 )
 
-AMSTERDAM = ZoneInfo("Europe/Amsterdam")
-
 
 @pytest.mark.parametrize(
     ("orders", "concentration"), [(2.0, 50.0), (40.0, 300.0), (900.0, 5000.0)]
@@ -55,15 +53,20 @@ def test_quantiles_are_whole_orders_in_order_and_zero_where_nothing_comes():
 
 
 @pytest.mark.parametrize(
-    ("day", "clock"),
+    ("zone", "day", "clock"),
     [
-        (date(2026, 3, 29), [0, 1, *range(3, 24)]),
-        (date(2026, 10, 25), [0, 1, 2, *range(2, 24)]),
-        (date(2026, 11, 25), list(range(24))),
+        ("Europe/Amsterdam", date(2026, 3, 29), [0, 1, *range(3, 24)]),
+        ("Europe/Amsterdam", date(2026, 10, 25), [0, 1, 2, *range(2, 24)]),
+        ("Europe/Amsterdam", date(2026, 11, 25), list(range(24))),
+        ("Africa/Cairo", date(2024, 4, 26), list(range(1, 24))),
+        ("Asia/Kathmandu", date(2026, 11, 25), list(range(24))),
+        # Clocks change by half an hour: 02:00 is 02:30, then 02:00 is 01:30.
+        ("Australia/Lord_Howe", date(2024, 10, 6), list(range(24))),
+        ("Australia/Lord_Howe", date(2024, 4, 7), list(range(24))),
     ],
 )
-def test_a_day_has_the_hours_of_its_clock(day, clock):
-    hours = hours_of(day, AMSTERDAM)
+def test_a_day_has_the_hours_of_its_clock(zone, day, clock):
+    hours = hours_of(day, ZoneInfo(zone))
     assert [hour.hour for hour in hours] == clock
     share = shares_of_hours(shares_on_clock(np.full(24, 1 / 24), hours), hours)
     np.testing.assert_allclose(share, 1 / len(clock))

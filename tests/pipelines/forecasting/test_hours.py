@@ -348,3 +348,23 @@ def test_the_fleet_is_whole_once_a_closed_depot_sends_nothing(clean_engine, tmp_
     )
     assert cities() == ["", "Delft", "Gent"]
     assert cities(["Gent"]) == ["Delft"], "a total needs each of its parts"
+
+
+def test_of_a_depot_whose_own_file_has_not_come_nothing_is_said(fleet):
+    """Each depot has files of its own, of one source; B's is late, A's ends at 9 and C's at 10."""
+    with fleet.begin() as connection:
+        for depot in "ABC":
+            own = {"file": add_file(connection, loaded_at=NOW), "depot": depot}
+            connection.execute(
+                sa.text("update orders set file_id = :file where depot_id = :depot"),
+                own,
+            )
+        order_counts.mark_all(connection)
+    counting.rebuild(fleet, NOW)
+    for depot, hours_heard in (("A", 9), ("C", 10)):
+        add_today(fleet, [round(rate) for rate in RATE[:hours_heard]], depots=depot)
+    cities = today_so_far(fleet)
+    assert cities.loc["Delft", "depots"] == 1
+    assert not cities.loc["Delft", "is_whole"]
+    until = cities["until_hour"]
+    assert 8 < until["Delft"] < 9 < until["Leiden"] < 10

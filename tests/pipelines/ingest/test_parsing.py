@@ -19,7 +19,7 @@ NO_DATE = "does not match the format ISO 8601"
 OUTSIDE = "lies outside 1990-01-01 to 2026-06-03"
 TOO_LARGE = "is larger in magnitude than 1,000,000,000,000,000"
 SEPARATOR = "is accepted as thousands separator, or '.' with --decimal ','"
-NO_ZONE = "is not an IANA time zone such as Europe/Amsterdam"
+NO_ZONE = "is not the IANA time zone of a place, such as Europe/Amsterdam"
 NO_COUNTRY = "is not an ISO 3166 country of two letters, such as NL"
 
 
@@ -63,6 +63,7 @@ def test_a_moment_keeps_its_wall_clock_time_and_its_offset(written, local, offse
         ("2014-02-30T10:00:00", NO_DATE),
         ("10:33", NO_DATE),
         ("2014-01-01T10:00:00+25:00", NO_DATE),
+        ("2014-01-01T10:00:00+01:60", NO_DATE),
         ("3000-01-01T00:00:00", OUTSIDE),
         ("1989-12-31T23:59:59", OUTSIDE),
         ("2026-06-04T00:00:00", OUTSIDE),

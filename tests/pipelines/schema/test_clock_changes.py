@@ -1,11 +1,13 @@
 """Days in SQL, on a server whose clocks change at midnight."""
 
 from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 
 from pipelines.schema import orders
 from pipelines.schema.closures import CLOSED_BY_EVENT
+from pipelines.settings.countries import known_zones
 from pipelines.store import order_counts
 from pipelines.store.demand import recount
 from tests.pipelines.make import add_depot, add_event
@@ -48,3 +50,17 @@ def test_a_quiet_day_is_0_on_a_server_whose_clocks_change_at_midnight(connection
                 "where depot_id = 'B' and superseded_at is null and orders = 0 order by 1")
     ).all()  # fmt: skip
     assert [day.day for day, _ in counts] == [7, 8, 9]
+
+
+def test_postgres_reads_every_known_zone_as_python_does(connection):
+    """It reads CET, EET, MET and WET as abbreviations of standard time, in summer, too."""
+    summer = datetime(2023, 7, 1, 22, 30, tzinfo=UTC)
+    local = sa.text("select cast(:moment as timestamptz) at time zone :zone")
+    different = [
+        zone
+        for zone in sorted(known_zones())
+        if connection.scalar(local, {"moment": summer, "zone": zone})
+        != summer.astimezone(ZoneInfo(zone)).replace(tzinfo=None)
+    ]
+    assert different == []
+    assert {"Europe/Brussels", "UTC", "Etc/GMT+5"} <= known_zones()

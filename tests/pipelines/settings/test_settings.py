@@ -23,7 +23,7 @@ def test_the_home_is_beside_the_checkout_wherever_one_stands(monkeypatch, tmp_pa
 @pytest.mark.parametrize(
     ("name", "value", "rule"),
     [
-        ("TIMEZONE", "Europe/Atlantis", "must be an IANA time zone"),
+        ("TIMEZONE", "Europe/Atlantis", "must be the IANA time zone of a place"),
         ("COUNTRY", "XX", "must be an ISO 3166 country"),
         ("HORIZON", "64", ".*less than or equal to 63"),
         ("POINT", "mean", r"Input should be 'median', 'balanced' or 'mape'\. Corr"),
@@ -60,6 +60,8 @@ def test_a_number_has_a_least_and_a_greatest_value(monkeypatch, name):
     }
     assert bounds.keys() == {"ge", "le"}
     variable = f"HARBOR_{name.upper()}"
+    monkeypatch.setenv("HARBOR_COORDINATOR", "host-a:8476")
+    monkeypatch.setenv("HARBOR_PROCESSES", "4096")
     for value in (bounds["ge"] - 1, bounds["le"] + 1, 99_999_999_999, "nan"):
         monkeypatch.setenv(variable, str(value))
         with pytest.raises(ConfigError, match=f"{variable} is"):
@@ -234,4 +236,24 @@ def test_an_empty_address_publishes_nothing(monkeypatch):
 def test_an_unusable_value_is_one_sentence(monkeypatch, name, value):
     monkeypatch.setenv(f"HARBOR_{name}", value)
     with pytest.raises(ConfigError, match=name):
+        Settings.load()
+
+
+@pytest.mark.parametrize(
+    ("processes", "process", "rule"),
+    [
+        ("2", "1", "HARBOR_PROCESSES is 2, but without HARBOR_COORDINATOR"),
+        (
+            "1",
+            "1",
+            r"HARBOR_PROCESS is 1, but must be less than HARBOR_PROCESSES \(1\)",
+        ),
+    ],
+)
+def test_a_process_that_would_train_alone_unasked_is_refused(
+    monkeypatch, processes, process, rule
+):
+    monkeypatch.setenv("HARBOR_PROCESSES", processes)
+    monkeypatch.setenv("HARBOR_PROCESS", process)
+    with pytest.raises(ConfigError, match=rule):
         Settings.load()

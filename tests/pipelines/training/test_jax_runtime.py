@@ -1,5 +1,6 @@
 """JAX's configuration before a training: its devices, and its compile cache."""
 
+import os
 import stat
 from types import SimpleNamespace
 
@@ -104,3 +105,11 @@ def test_no_size_means_no_cache(tmp_path):
 def test_a_folder_that_cannot_be_used_only_costs_time(settings):
     settings.compiled.touch()
     assert compile_something(settings) == []
+
+
+def test_what_a_library_writes_to_stdout_does_not_spoil_a_result(capfd):
+    with jax_runtime.stdout_for_results():
+        os.write(1, b"[Gloo] Rank 0 is connected\n")
+    os.write(1, b"{}\n")
+    out, err = capfd.readouterr()
+    assert (out, err) == ("{}\n", "[Gloo] Rank 0 is connected\n")
