@@ -166,6 +166,9 @@ def _data(engine: sa.Engine, settings: Settings) -> list[Finding]:
             data_finding(last_day_on, late_depots.newest_open_day(connection, due_on)),
             unknown_finding(demand_store.unknown_days(connection, since), since),
             zone_finding(depot_store.far_from_their_city(connection)),
+            *zone_rule_findings(
+                depot_store.zones_read_otherwise(connection, datetime.now(UTC))
+            ),
             started_finding(depot_store.not_started(connection)),
             _closed_days(demand_store.on_closed_days(connection, since), since),
             *signal_findings(summaries(connection, last_day_on, settings.horizon)),
@@ -217,6 +220,18 @@ def zone_finding(odd: list[OddZone]) -> Finding:
         "timezone that is wrong in a depots file, and load it with 'harbor ingest'"
     )
     return Finding("time zones", False, message)
+
+
+def zone_rule_findings(zones: list[str]) -> list[Finding]:
+    """Names the zones whose clocks the database and this program change otherwise, if any."""
+    if not zones:
+        return []
+    message = (
+        f"{shortened_list(zones)}: the database and this program change the clocks otherwise in the "
+        "coming year, so orders near midnight and of an hour may be counted elsewhere; update the "
+        "time zone data (tzdata) of both"
+    )
+    return [Finding("clock rules", False, message)]
 
 
 def started_finding(not_started: list[str]) -> Finding:

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 
@@ -89,6 +90,28 @@ def not_started(connection: sa.Connection) -> list[str]:
 def far_from_their_city(connection: sa.Connection) -> list[OddZone]:
     """Depots whose clock is 3 hours or more from their city's most frequent zone, by id."""
     return [OddZone(*row) for row in connection.execute(sa.text(FAR_FROM_THEIR_CITY))]
+
+
+LOCAL_TIMES = """
+select timezone, moment, moment at time zone timezone
+from (select distinct timezone from depots) zones
+cross join generate_series(cast(:now as timestamptz), cast(:now as timestamptz) + interval '1 year',
+                           interval '1 week') as moment
+"""
+
+
+def zones_read_otherwise(connection: sa.Connection, now: datetime) -> list[str]:
+    """Zones of depots whose clocks the database and Python change otherwise in the coming year.
+
+    Each has its own copy of the rules, which governments change.
+    """
+    rows = connection.execute(sa.text(LOCAL_TIMES), {"now": now})
+    zones = {
+        zone
+        for zone, moment, local in rows
+        if moment.astimezone(ZoneInfo(zone)).replace(tzinfo=None) != local
+    }
+    return sorted(zones)
 
 
 def known_depots(connection: sa.Connection) -> list[KnownDepot]:

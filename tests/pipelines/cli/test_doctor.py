@@ -1,14 +1,15 @@
 """Findings of `harbor doctor` on late data, odd time zones and a clock that was ahead."""
 
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 import sqlalchemy as sa
 
 from pipelines.cli import doctor_findings
 from pipelines.settings import Settings
+from pipelines.store import depots as store_depots
 from pipelines.store import files
-from pipelines.store.depots import far_from_their_city
+from pipelines.store.depots import far_from_their_city, zones_read_otherwise
 from pipelines.store.signal_summaries import SignalSummary
 from tests.pipelines.make import LAST, add_depot, add_file, count_fleet, query
 
@@ -105,6 +106,26 @@ def test_a_depot_whose_zone_is_far_from_the_rest_of_its_city_is_named(connection
     assert not finding.ok
     assert "F (Pacific/Honolulu; Delft is in Europe/Amsterdam)" in finding.message
     assert "'harbor ingest'" in finding.message
+
+
+def test_a_zone_whose_clocks_the_database_changes_otherwise_is_named(
+    connection, monkeypatch
+):
+    add_depot(connection, "A", timezone="Africa/Nairobi")
+    add_depot(connection, "B", timezone="Asia/Tokyo")
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    assert zones_read_otherwise(connection, now) == []
+    # As if Japan had abolished an hour after the database's rules were written.
+    moved = {"Africa/Nairobi": 3, "Asia/Tokyo": 8}
+    monkeypatch.setattr(
+        store_depots, "ZoneInfo", lambda name: timezone(timedelta(hours=moved[name]))
+    )
+    zones = zones_read_otherwise(connection, now)
+    assert zones == ["Asia/Tokyo"]
+    [finding] = doctor_findings.zone_rule_findings(zones)
+    assert not finding.ok
+    assert "Asia/Tokyo: the database and this program" in finding.message
+    assert doctor_findings.zone_rule_findings([]) == []
 
 
 def test_a_file_that_a_clock_which_was_ahead_has_loaded_is_named_until_it_is_withdrawn(
