@@ -87,28 +87,16 @@ def parse(path: Path, content: bytes) -> tuple[dict[str, Any], dict[str, np.ndar
     return manifest, arrays
 
 
-def is_of_another_schema(path: Path) -> bool:
-    """Whether an artefact file is of a release with another schema; reads only its manifest.
+def manifest_of(path: Path) -> dict[str, Any] | None:
+    """The manifest of an artefact file, whatever its schema; its arrays are not read.
 
-    False for a missing or damaged file, which `recorded_content` and `parse` report.
+    None for a missing or damaged file, which `recorded_content` and `parse` report.
     """
-    manifest = _manifest(path)
-    return manifest is not None and bool(manifest["schema"] != SCHEMA)
-
-
-def horizon_of(path: Path) -> int | None:
-    """Days that an artefact forecasts; None for a missing or damaged file."""
-    manifest = _manifest(path)
-    return None if manifest is None else manifest["task"]["horizon"]
-
-
-def _manifest(path: Path) -> dict[str, Any] | None:
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            manifest: dict[str, Any] = json.loads(stored[MANIFEST].tobytes())
+            return dict(json.loads(stored[MANIFEST].tobytes()))
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
         return None
-    return manifest
 
 
 def invalid_artefact(path: Path, why: str) -> ArtefactError:

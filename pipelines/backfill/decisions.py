@@ -5,12 +5,12 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
 from forecaster.config import min_training_days
-from forecaster.inference.artefact_file import horizon_of, is_of_another_schema
+from forecaster.inference.artefact_file import SCHEMA, manifest_of
 from pipelines.backfill.request import BackfillRequest
 from pipelines.database.engine import snapshot
 from pipelines.demand import counting
@@ -131,11 +131,8 @@ def decide(
             models=models.all_models(connection),
             stored=stored,
             arrivals=arrivals,
-            horizon_of=cache(
-                lambda filename: horizon_of(settings.artefacts / filename)
-            ),
-            is_foreign=cache(
-                lambda filename: is_of_another_schema(settings.artefacts / filename)
+            manifest_of=cache(
+                lambda filename: manifest_of(settings.artefacts / filename)
             ),
             written=written,
         )
@@ -154,7 +151,7 @@ class _Decider:
     (`date.min` if there is none), and pages show the one from `shown_origin_on`. The depots of
     the backfill begin on `started_days`, sorted; `started_on` is the first, None for the whole
     fleet. `models` are newest first; `stored` is by origin and version.
-    `is_foreign` returns whether the artefact file with a name needs another release.
+    `manifest_of` returns the manifest of the artefact file with a name, None if it has none.
     """
 
     request: BackfillRequest
@@ -168,8 +165,7 @@ class _Decider:
     models: list[Model]
     stored: dict[tuple[date, str], StoredForecast]
     arrivals: Sequence[Arrival]
-    horizon_of: Callable[[str], int | None]
-    is_foreign: Callable[[str], bool]
+    manifest_of: Callable[[str], dict[str, Any] | None]
     written: Collection[date]
 
     def decide(self, origin: date) -> Decision:
@@ -195,7 +191,7 @@ class _Decider:
             reason_code=code,
             reason=f"{reason}: the newest usable model, through {model['trained_through']}",
             model_version=version,
-            rows=self._rows(origin, self.horizon_of(model["filename"])),
+            rows=self._rows(origin, model),
             replaced_rows=stored.rows if stored else 0,
         )
 
@@ -230,10 +226,11 @@ class _Decider:
             return "data_changed", "data known at this origin has arrived since"
         return "unchanged", "already there, with the same model and data"
 
-    def _rows(self, origin: date, horizon: int | None) -> int:
+    def _rows(self, origin: date, model: Model | None) -> int:
         """Rows of a forecast: one for each depot that has started, and day ahead."""
-        n_depots = bisect_right(self.started_days, origin)
-        return n_depots * (horizon or self.horizon)
+        manifest = self.manifest_of(model["filename"]) if model else None
+        horizon = manifest["task"]["horizon"] if manifest else self.horizon
+        return bisect_right(self.started_days, origin) * int(horizon)
 
     def _decide_without_model(self, origin: date) -> Decision:
         """Decides whether an origin without a model can get one."""
@@ -277,4 +274,7 @@ class _Decider:
         return stored.is_live or (stored.is_complete and not self.request.again)
 
     def _is_readable(self, model: Model) -> bool:
-        return model["pruned_at"] is None and not self.is_foreign(model["filename"])
+        if model["pruned_at"] is not None:
+            return False
+        manifest = self.manifest_of(model["filename"])
+        return manifest is None or bool(manifest["schema"] == SCHEMA)

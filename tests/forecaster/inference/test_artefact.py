@@ -12,7 +12,7 @@ import pytest
 from forecaster.errors import ArtefactError
 from forecaster.inference import artefact as artefacts
 from forecaster.inference import infer
-from forecaster.inference.artefact_file import MANIFEST, is_of_another_schema
+from forecaster.inference.artefact_file import MANIFEST, SCHEMA, manifest_of
 from tests.forecaster.inference.test_receptive_field_serving import odd_panel
 from tests.make import make_artefact, make_panel
 
@@ -148,7 +148,7 @@ def test_a_changed_weight_fails_the_sha256(path):
 
 @pytest.mark.parametrize("schema", [8, 99])
 def test_another_schema_has_its_own_message_and_is_told_by_the_manifest(path, schema):
-    assert not is_of_another_schema(path)
+    assert manifest_of(path)["schema"] == SCHEMA
 
     def change(arrays):
         manifest = json.loads(arrays[MANIFEST].tobytes())
@@ -161,10 +161,10 @@ def test_another_schema_has_its_own_message_and_is_told_by_the_manifest(path, sc
         ArtefactError, match=rf"schema {schema}.*reads schema 14.*train --through 20"
     ):
         artefacts.load(path)
-    assert is_of_another_schema(path)
+    assert manifest_of(path)["schema"] == schema
     path.write_bytes(path.read_bytes()[:-1])
-    assert not is_of_another_schema(path)
-    assert not is_of_another_schema(path.with_name("lost.npz"))
+    assert manifest_of(path) is None
+    assert manifest_of(path.with_name("lost.npz")) is None
 
 
 def test_a_kept_artefact_keeps_its_forecast():
