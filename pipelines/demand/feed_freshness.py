@@ -1,5 +1,6 @@
 """Depots whose orders of the origin's day are missing."""
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -15,13 +16,15 @@ class Lateness:
     """Late depots by city: those without demand on their last open day up to `day_on`.
 
     `expected` counts the depots that were open and had reported in the two weeks before;
-    `in_part` counts the late depots some of whose orders have arrived.
+    `in_part` counts the late depots some of whose orders have arrived; `missing_days` is the
+    number of open days without a count, up to `day_on`, by late depot.
     """
 
     day_on: date
     expected: int
     late_depots: dict[str, int]
     in_part: int
+    missing_days: dict[str, int]
 
     @property
     def n_late(self) -> int:
@@ -58,10 +61,12 @@ class Lateness:
 
 def read_lateness(connection: sa.Connection, origin: date) -> Lateness:
     """Reads which depots are late on the origin's day; see `schema.depot_freshness`."""
-    cities = late_depots.by_city(connection, origin)
+    expected = late_depots.expected(connection, origin)
+    late = [each for each in expected if each.is_late]
     return Lateness(
         origin,
-        expected=sum(city.expected for city in cities),
-        late_depots={city.city: city.late for city in cities if city.late},
-        in_part=sum(city.in_part for city in cities),
+        expected=len(expected),
+        late_depots=dict(Counter(each.city for each in late)),
+        in_part=sum(each.is_in_part for each in late),
+        missing_days={each.depot_id: each.missing for each in late},
     )

@@ -27,7 +27,6 @@ from forecaster.data.panel_builder import (
 from pipelines.database.engine import snapshot
 from pipelines.demand import feed_freshness
 from pipelines.settings.days import first_origin, knowledge_cutoff
-from pipelines.store import late_depots
 from pipelines.store.demand import last_day
 from pipelines.store.panel import read_panel_tables
 
@@ -60,7 +59,6 @@ class PanelsAsKnown:
             tables = read_panel_tables(connection, last_origin)
             # In the same snapshot, so that the late depots match the counts.
             self.lateness = feed_freshness.read_lateness(connection, last_origin)
-            self.missing_days = late_depots.missing_days(connection, last_origin)
         self.last_origin = last_origin
         self._zone = zone
         # Days before the first observed one, blank or withdrawn, are no history.

@@ -71,7 +71,7 @@ def forecast_from(
     panels = read_panels()
     panel = panels.with_newest_counts(origin) if live else panels.at(origin)
     # As known when the panels were read: they lack data that has arrived since, too.
-    missing = panels.missing_days if live else {}
+    missing = panels.lateness.missing_days if live else {}
     if live:
         record_late_feeds(panels.lateness, run)
     with measure_inference(run):

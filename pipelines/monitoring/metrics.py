@@ -175,10 +175,10 @@ def slow_samples(connection: sa.Connection, due_on: date) -> Iterator[Sample]:
     A depot is late if it lacks `due_on`, the newest day whose orders should be there by now.
     """
     yield from monitoring.read_samples(connection, monitoring.ROWS)
-    late = sum(city.late for city in late_depots.by_city(connection, due_on))
-    yield sample("depots_late", late)
-    oldest_on = late_depots.oldest_day(connection, due_on)
-    lag = max(due_on - oldest_on, timedelta(0))
+    expected = late_depots.expected(connection, due_on)
+    late_since = [each.last_on for each in expected if each.is_late]
+    yield sample("depots_late", len(late_since))
+    lag = due_on - min(late_since, default=due_on)
     yield sample("data_oldest_depot_lag_seconds", lag.total_seconds())
     yield from _live_accuracy(connection)
 

@@ -1,4 +1,4 @@
-"""Sums over `schema.depot_freshness`: late depots by city, on a day."""
+"""The depots of `schema.depot_freshness` that should have reported by a day."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -17,45 +17,35 @@ exists (select from order_counts c
         select from daily_counts c
         where c.depot_id = fresh.depot_id and c.service_on = due_on and c.orders is not null)
 """
-BY_CITY = f"""{FRESHNESS}
-select city, count(*) as expected, count(*) filter (where is_late) as late,
-       count(*) filter (where is_late and {IN_PART}) as in_part
+EXPECTED = f"""{FRESHNESS}
+select depot_id, city, last_on, missing, is_late, is_late and {IN_PART} as is_in_part
 from fresh where due_on is not null and not is_silent
-group by city
-order by city
+order by city, depot_id
 """
-MISSING_DAYS = f"{FRESHNESS} select depot_id, missing from fresh where is_late"
-OLDEST = f"{FRESHNESS} select min(last_on) from fresh where is_late"
 
 
 @dataclass(frozen=True)
-class CityFreshness:
-    """Numbers of a city's depots on a day: depots that should have reported, and late depots.
+class ExpectedDepot:
+    """A depot that should have reported by a day.
 
-    `in_part` is the number of late depots whose orders have come in part.
+    Attributes:
+      last_on: Its newest day with a count.
+      missing: Number of its open days without a count after that one.
+      is_in_part: Whether it is late and some of the orders have come.
     """
 
+    depot_id: str
     city: str
-    expected: int
-    late: int
-    in_part: int
+    last_on: date
+    missing: int
+    is_late: bool
+    is_in_part: bool
 
 
-def by_city(connection: sa.Connection, day: date) -> list[CityFreshness]:
-    """Cities with depots that should have reported by a day, sorted by name."""
-    rows = connection.execute(sa.text(BY_CITY), {"as_of": day})
-    return [CityFreshness(*row) for row in rows]
-
-
-def missing_days(connection: sa.Connection, day: date) -> dict[str, int]:
-    """Number of open days without a count, up to a day, by late depot."""
-    rows = connection.execute(sa.text(MISSING_DAYS), {"as_of": day})
-    return {row.depot_id: row.missing for row in rows}
-
-
-def oldest_day(connection: sa.Connection, day: date) -> date:
-    """The last counted day of the late depot that is furthest behind; `day` if none is late."""
-    return connection.scalar(sa.text(OLDEST), {"as_of": day}) or day
+def expected(connection: sa.Connection, day: date) -> list[ExpectedDepot]:
+    """Depots that should have reported by a day, late ones among them, sorted by city and id."""
+    rows = connection.execute(sa.text(EXPECTED), {"as_of": day})
+    return [ExpectedDepot(*row) for row in rows]
 
 
 def newest_open_day(connection: sa.Connection, day: date) -> date:
