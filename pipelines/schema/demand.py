@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
 
-from pipelines.schema.base import CLOCK, NOW, Timestamp, metadata, numbered
+from pipelines.schema.base import CLOCK, Timestamp, metadata, numbered
 
 # Appended, never overwritten: a correction closes the version before it.
 demand_versions = sa.Table(
@@ -34,8 +34,6 @@ frozen_days = sa.Table(
     "frozen_days",
     metadata,
     sa.Column("before_on", sa.Date, primary_key=True),
-    sa.Column("orders_dropped", sa.BigInteger, nullable=False),
-    sa.Column("frozen_at", Timestamp, nullable=False, server_default=NOW),
 )
 
 # Number of orders by the depot's local service day. Counts of frozen days never change.

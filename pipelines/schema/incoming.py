@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
 
-from pipelines.schema.base import CLOCK, NOW, Timestamp, metadata, numbered
+from pipelines.schema.base import CLOCK, Timestamp, metadata, numbered
 
 depots = sa.Table(
     "depots",
@@ -42,7 +42,6 @@ files = sa.Table(
     sa.Column("kind", sa.Text, nullable=False),
     # NAME of the setting `[sources.NAME]`; 'default' if no source was named or matched.
     sa.Column("source", sa.Text, nullable=False, server_default=sa.text("'default'")),
-    sa.Column("size_bytes", sa.BigInteger, nullable=False),
     sa.Column("accepted", sa.BigInteger, nullable=False),
     sa.Column("unchanged", sa.BigInteger, nullable=False),
     sa.Column("rejected", sa.BigInteger, nullable=False),
@@ -232,5 +231,4 @@ demo_fleet = sa.Table(
     sa.Column("seed", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("n_depots", sa.Integer, nullable=False),
     sa.Column("n_days", sa.Integer, nullable=False),
-    sa.Column("created_at", Timestamp, nullable=False, server_default=NOW),
 )

@@ -3,7 +3,6 @@
 import sqlalchemy as sa
 
 from pipelines.schema.base import (
-    NOW,
     Timestamp,
     doubles,
     metadata,
@@ -24,7 +23,6 @@ scores = sa.Table(
     sa.Column("seasonal_naive", sa.Double),
     sa.Column("median4", sa.Double),
     sa.Column("is_live", sa.Boolean, nullable=False),
-    sa.Column("scored_at", Timestamp, nullable=False, server_default=NOW),
     sa.CheckConstraint(
         "(seasonal_naive is null) = (median4 is null)", name="baselines"
     ),

@@ -19,11 +19,9 @@ where s.table_name = 'orders' and (
           and o.id_namespace = s.content ->> 'id_namespace'
           and o.ordered_local < :end))
 """
-FREEZE_DAYS = """
-insert into frozen_days (before_on, orders_dropped) values (:before, :dropped)
-on conflict (before_on) do update
-set orders_dropped = frozen_days.orders_dropped + excluded.orders_dropped
-"""
+FREEZE_DAYS = (
+    "insert into frozen_days (before_on) values (:before) on conflict do nothing"
+)
 
 
 def frozen_before(connection: sa.Connection) -> date | None:
@@ -41,6 +39,5 @@ def drop_orders(connection: sa.Connection, before: date) -> int:
     until = {"end": before - order_counts.SHIFT}
     connection.execute(sa.text(DROP_SUPERSEDED), until)
     dropped = connection.execute(sa.text(DROP_ORDERS), until).rowcount
-    values = {"before": before, "dropped": dropped}
-    connection.execute(sa.text(FREEZE_DAYS), values)
+    connection.execute(sa.text(FREEZE_DAYS), {"before": before})
     return int(dropped)

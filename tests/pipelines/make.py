@@ -162,7 +162,7 @@ def add_file(connection: sa.Connection, kind: str = "orders", **columns: Any) ->
     """Records a file of one row as loaded, and returns its id; the columns replace its own."""
     row = {
         "path": f"{kind}.csv", "sha256": token_hex(), "options_sha256": "", "kind": kind,
-        "size_bytes": 1, "accepted": 1, "unchanged": 0, "rejected": 0, "ignored_columns": [],
+        "accepted": 1, "unchanged": 0, "rejected": 0, "ignored_columns": [],
     }  # fmt: skip
     insert = sa.insert(files).values(row | columns).returning(files.c.file_id)
     return int(connection.execute(insert).scalar_one())

@@ -144,7 +144,6 @@ class FileLoad:
             ),
             "kind": self.mapping.schema.name,
             "source": self.options.source or DEFAULT_SOURCE,
-            "size_bytes": self.source.size,
             "ignored_columns": self.mapping.ignored,
             **vars(Counts()),
         }

@@ -37,7 +37,7 @@ def add_hours(engine, through):
         connection.execute(sa.insert(schema.hour_shares), shares)
         file = sa.insert(schema.files).values(
             path="today.csv", sha256="today", options_sha256="", kind="orders",
-            source="default", size_bytes=1, accepted=1, unchanged=0, rejected=0,
+            source="default", accepted=1, unchanged=0, rejected=0,
             ignored_columns=[], loaded_at=now,
         )  # fmt: skip
         file_id = connection.scalar(file.returning(schema.files.c.file_id))

@@ -246,7 +246,7 @@ def test_rejected_rows_are_shown_before_there_are_depots(
         file_id = connection.execute(
             sa.insert(schema.files)
             .values(
-                path="orders.csv", sha256="a", options_sha256="a", kind="orders", size_bytes=1,
+                path="orders.csv", sha256="a", options_sha256="a", kind="orders",
                 accepted=0, unchanged=0, rejected=1, ignored_columns=[],
             )
             .returning(schema.files.c.file_id)

@@ -52,7 +52,7 @@ def home(clean_engine, tmp_path):
 def begin_load(connection, name):
     columns = ("path", "sha256", "options_sha256", "kind")
     values = dict(zip(columns, (name, name, "r", "events"), strict=True))
-    entry = {"size_bytes": 1, "ignored_columns": [], **values, **NONE}
+    entry = {"ignored_columns": [], **values, **NONE}
     return ingest.add_file(connection, entry)
 
 
