@@ -16,7 +16,7 @@ from pipelines.database.engine import snapshot
 from pipelines.demand import counting
 from pipelines.demand.panels import MAX_CALENDAR_DAYS_AHEAD
 from pipelines.settings import Settings
-from pipelines.store import backfill, models, publications
+from pipelines.store import backfill, demand, depots, models, publications
 from pipelines.store.backfill import Arrival, StoredForecast
 from pipelines.store.models import Model
 
@@ -100,8 +100,7 @@ def decide(
     with snapshot(engine) as connection:
         last_day_on = counting.newest_demand_day(connection)
         chosen = request.depot_ids(connection)
-        n_depots = backfill.count_depots(connection)
-        if chosen is not None and len(chosen) == n_depots:
+        if chosen is not None and depots.depot_ids(connection) == {*chosen}:
             chosen = None
         newest_origin_on = backfill.newest_origin(connection)
         shown = publications.shown(connection)
@@ -126,7 +125,7 @@ def decide(
             started_on=started_on,
             newest_origin_on=newest_origin_on or date.min,
             shown_origin_on=shown.origin_on if shown else None,
-            first_day_on=backfill.first_observed(connection) or last_day_on,
+            first_day_on=demand.first_day(connection) or last_day_on,
             started_days=started_days,
             models=models.all_models(connection),
             stored=stored,

@@ -9,7 +9,7 @@ from forecaster.errors import BadInputError, NoDataError
 from pipelines.demand import public_holidays
 from pipelines.runs.ledger import Run
 from pipelines.settings.days import newest_complete_day
-from pipelines.store import backfill, demand
+from pipelines.store import demand
 from pipelines.store.demand import DemandChange
 
 log = structlog.get_logger()
@@ -101,7 +101,7 @@ def require_recent_demand(engine: sa.Engine, origin: date) -> None:
     """
     with engine.connect() as connection:
         last_day_on = newest_demand_day(connection)
-        first_day_on = backfill.first_observed(connection)
+        first_day_on = demand.first_day(connection)
     if first_day_on is not None and origin < first_day_on:
         raise NoDataError(
             f"There is no demand up to {origin}: the earliest orders are of {first_day_on}. "

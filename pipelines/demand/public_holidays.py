@@ -6,12 +6,8 @@ import sqlalchemy as sa
 import structlog
 
 from forecaster.data.public_holidays import holidays_of
-from pipelines.store.holidays import (
-    add_holidays,
-    first_day,
-    regions,
-    remove_others,
-)
+from pipelines.store.demand import first_day
+from pipelines.store.holidays import add_holidays, regions, remove_others
 
 log = structlog.get_logger()
 

@@ -179,16 +179,6 @@ def changes(
     ]
 
 
-def first_observed(connection: sa.Connection) -> date | None:
-    """The earliest day on which any depot has known demand."""
-    return connection.scalar(
-        sa.text(
-            "select min(service_on) from demand_versions "
-            "where superseded_at is null and orders is not null"
-        )
-    )
-
-
 def started_days(
     connection: sa.Connection, depot_ids: Sequence[str] | None
 ) -> list[date]:
@@ -211,8 +201,3 @@ def chosen_depots(
     parameters = {"depots": list(depots), "cities": list(cities)}
     rows = connection.execute(sa.text(CHOSEN_DEPOTS), parameters)
     return {row.depot_id: row.city for row in rows}
-
-
-def count_depots(connection: sa.Connection) -> int:
-    """Number of depots."""
-    return int(connection.scalar(sa.text("select count(*) from depots")) or 0)

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from pipelines.schema.active_depots import ACTIVE_ZONES
 from pipelines.schema.closures import CLOSURES, is_closed
+from pipelines.schema.depot_freshness import NEWEST_COUNT
 from pipelines.schema.reader_views import EVERY_DAY
 from pipelines.store import (
     load_timestamps,
@@ -145,14 +146,13 @@ class ClosedDayOrders:
     last_on: date | None
 
 
-LAST_DAY = """
-select max(service_on) from demand_versions
-where superseded_at is null and orders is not null
+FIRST_DAY = """
+select min(service_on) from demand_versions where superseded_at is null and orders is not null
 """
 UNKNOWN_DAYS = f"""
 select service_on, count(*) as depots
 from ({EVERY_DAY.format(condition="service_on >= :since")}) d join depots using (depot_id)
-where not is_observed and not is_closed and service_on <= ({LAST_DAY})
+where not is_observed and not is_closed and service_on <= ({NEWEST_COUNT})
   and service_on < (clock_timestamp() at time zone timezone)::date
   and exists (select from demand_versions known where known.depot_id = d.depot_id
               and known.superseded_at is null and known.orders is not null)
@@ -235,9 +235,14 @@ def zones(connection: sa.Connection) -> dict[str, int]:
     return {row.timezone: row.depots for row in rows}
 
 
+def first_day(connection: sa.Connection) -> date | None:
+    """The earliest day on which any depot has known demand."""
+    return connection.scalar(sa.text(FIRST_DAY))
+
+
 def last_day(connection: sa.Connection) -> date | None:
     """The newest day on which any depot has known demand."""
-    return connection.scalar(sa.text(LAST_DAY))
+    return connection.scalar(sa.text(NEWEST_COUNT))
 
 
 def on_closed_days(connection: sa.Connection, since: date) -> ClosedDayOrders:

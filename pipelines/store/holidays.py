@@ -9,11 +9,6 @@ from sqlalchemy.dialects.postgresql import insert
 from pipelines.schema import depots, public_holidays
 
 
-def first_day(connection: sa.Connection) -> date | None:
-    """The first day with a version of demand, observed or not."""
-    return connection.scalar(sa.text("select min(service_on) from demand_versions"))
-
-
 def regions(connection: sa.Connection) -> list[tuple[str, str]]:
     """Country and subdivision ('' for none) of every depot."""
     subdivision = sa.func.coalesce(depots.c.subdivision, "")
