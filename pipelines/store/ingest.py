@@ -339,12 +339,14 @@ class StagingTable:
         if self.target.name in WAS_PARTIAL:
             was_partial = WAS_PARTIAL[self.target.name]
             is_news |= sa.literal_column(was_partial, sa.Boolean)
-        return is_news & (
-            sa.true() if replace_later_files else ~self._is_later(incoming)
-        )
+        return is_news & ~self._yields(incoming, replace_later_files)
 
-    def _is_later(self, incoming: Any) -> sa.ColumnElement[bool]:
-        """SQL condition: the target's row is from a later file; that of a depot, may be."""
+    def _yields(
+        self, incoming: Any, replace_later_files: bool
+    ) -> sa.ColumnElement[bool]:
+        """SQL condition: the target's row is from a later file, and that of a depot may be."""
+        if replace_later_files:
+            return sa.false()
         if "file_id" in self.target.c:
             return self.target.c.file_id > incoming.file_id
         later = sa.exists().where(
@@ -357,37 +359,30 @@ class StagingTable:
     def _keep_superseded(
         self, last_rows: sa.Subquery, replace_later_files: bool
     ) -> None:
-        """Keeps rows that are about to be replaced, in case the replacing file is withdrawn.
+        """Keeps the row that loses of each pair with one key, in case the other's file is withdrawn.
 
-        Without `replace_later_files`, staged rows that yield to a later file's row are kept too.
+        Without `replace_later_files`, a staged row yields to a later file's row.
         """
         if self.target.name not in WITHDRAWABLE_TABLES:
             return
-        match = sa.and_(
-            *(self.target.c[name] == last_rows.c[name] for name in self.key)
-        )
-        replaced = (
+        stored = self.target
+        match = [stored.c[name] == last_rows.c[name] for name in self.key]
+        is_replaced = self._is_replaced_by(last_rows.c, replace_later_files)
+        yields = self._yields(last_rows.c, replace_later_files)
+        kept = (
             sa.select(
-                sa.literal(self.target.name),
-                self.target.c.file_id,
-                sa.func.to_jsonb(self.target.table_valued()),
+                sa.literal(stored.name),
+                sa.case((yields, last_rows.c.file_id), else_=stored.c.file_id),
+                sa.case(
+                    (yields, sa.func.to_jsonb(last_rows.table_valued())),
+                    else_=sa.func.to_jsonb(stored.table_valued()),
+                ),
             )
-            .join(last_rows, match)
-            .where(self._is_replaced_by(last_rows.c, replace_later_files))
+            .join(last_rows, sa.and_(*match))
+            .where(is_replaced | yields)
         )
-        below = (
-            sa.select(
-                sa.literal(self.target.name),
-                last_rows.c.file_id,
-                sa.func.to_jsonb(last_rows.table_valued()),
-            )
-            .join(self.target, match)
-            .where(self._is_later(last_rows.c))
-        )
-        for kept in [replaced] if replace_later_files else [replaced, below]:
-            columns = ["table_name", "file_id", "content"]
-            insert = sa.insert(superseded_rows).from_select(columns, kept)
-            self.connection.execute(insert)
+        columns = ["table_name", "file_id", "content"]
+        self.connection.execute(sa.insert(superseded_rows).from_select(columns, kept))
 
     def record_repeats(self) -> None:
         """Records the earlier files that have equal rows; called after `merge`."""

@@ -41,12 +41,11 @@ where s.table_name = :table
 order by {key}, s.file_id desc, s.superseded_id desc
 """
 RESTORE = """
-insert into {table}
-select (jsonb_populate_record(null::{table}, content)).*
-from superseded_rows join earlier using (superseded_id)
-"""
-DELETE_EARLIER = """
-delete from superseded_rows where superseded_id in (select superseded_id from earlier)
+with restored as (
+    delete from superseded_rows where superseded_id in (select superseded_id from earlier)
+    returning content
+)
+insert into {table} select (jsonb_populate_record(null::{table}, content)).* from restored
 """
 DROP_UNNAMED = """
 with unnamed as (
@@ -107,9 +106,7 @@ def remove_rows(
     temporary.create(connection, "earlier", FIND_EARLIER.format(**names), values)
     if table == "orders":
         order_counts.mark_days(connection, RESTORED_DAYS)
-    restored = run(RESTORE)
-    run(DELETE_EARLIER)
-    return RemovedRows(removed, restored, depot_ids)
+    return RemovedRows(removed, run(RESTORE), depot_ids)
 
 
 def have_rows_before(
