@@ -23,21 +23,12 @@ SCRIPTS = ("events", "publications", "planners")
 
 
 def upgrade() -> None:
-    metadata.create_all(op.get_bind())
-    for script in SCRIPTS:
-        _run_script(f"{script}.sql")
-    for statement in create_statements():
-        op.get_bind().connection.driver_connection.execute(statement)
-
-
-def downgrade() -> None:
-    _run_script("drop.sql")
-    metadata.drop_all(op.get_bind())
-
-
-def _run_script(name: str) -> None:
-    """Runs a file of several statements; `{schema}` in it is replaced by the tables' schema."""
     bind = op.get_bind()
+    metadata.create_all(bind)
+    # The driver runs a script of several statements; `{schema}` in it is the tables' schema.
+    execute = bind.connection.driver_connection.execute
     schema = bind.scalar(sa.text("select quote_ident(current_schema())"))
-    script = (SQL / name).read_text().replace("{schema}", str(schema))
-    bind.connection.driver_connection.execute(script)
+    for script in SCRIPTS:
+        execute((SQL / f"{script}.sql").read_text().replace("{schema}", str(schema)))
+    for statement in create_statements():
+        execute(statement)

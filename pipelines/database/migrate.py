@@ -19,19 +19,14 @@ from pipelines.database.schema_version import (
 from pipelines.settings import CHECKOUT
 
 
-def upgrade(engine: sa.Engine, revision: str = "head") -> None:
-    """Runs every migration up to a revision; safe to repeat, and to run in two processes at once.
+def upgrade(engine: sa.Engine) -> None:
+    """Runs every migration; safe to repeat, and to run in two processes at once.
 
     Raises:
       DatabaseError: the database is of a newer release.
     """
     refuse_if_ahead(status(engine))
-    _run(engine, lambda config: command.upgrade(config, revision))
-
-
-def downgrade(engine: sa.Engine, revision: str) -> None:
-    """Reverts migrations down to a revision; `base` empties the database."""
-    _run(engine, lambda config: command.downgrade(config, revision))
+    _run(engine, lambda config: command.upgrade(config, "head"))
 
 
 def check(engine: sa.Engine) -> None:

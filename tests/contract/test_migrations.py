@@ -1,4 +1,4 @@
-"""The migrations lead up to the schema, and come back down."""
+"""The migrations lead to the schema."""
 
 import pytest
 import sqlalchemy as sa
@@ -8,13 +8,11 @@ from pipelines.database import migrate, schema_version
 from pipelines.schema import metadata
 
 
-def test_up_check_down_and_up_again(new_database):
+def test_an_upgrade_makes_the_tables_of_the_schema_and_may_be_repeated(new_database):
     empty_engine = new_database()
-    migrate.upgrade(empty_engine)
-    migrate.check(empty_engine)
-    migrate.downgrade(empty_engine, "base")
-    assert sa.inspect(empty_engine).get_table_names() == ["alembic_version"]
-    migrate.upgrade(empty_engine)
+    for _ in range(2):
+        migrate.upgrade(empty_engine)
+        migrate.check(empty_engine)
     assert set(metadata.tables) <= set(sa.inspect(empty_engine).get_table_names())
 
 
