@@ -1,7 +1,7 @@
 """Hindcasts of past origins: `harbor backfill`.
 
 request   the validated request             decisions  what is done at each origin, and why
-hindcast  forecasts groups of origins       run        trains, forecasts and scores
+hindcast  forecasts past origins            run        trains, forecasts and scores
 
 A backfill is idempotent and keeps no state of its own: forecasts already stored with the
 same model and the same known data are kept.

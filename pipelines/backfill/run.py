@@ -202,14 +202,14 @@ class _Backfill:
             if self.callbacks.must_stop():
                 return True
             decisions = self._decide()
-        due = [each.origin_on for each in decisions.due]
+        due = decisions.due
         if not due:
             return True
         self.n_due = len(self.written) + len(due)
-        # Read before the groups are formed, so that grouping considers every change in the panels.
-        panels = PanelsAsKnown.through_newest(self.engine, due[-1], self.settings.zone)
-        groups = groups_of(self.engine, self.settings, decisions.origins)
-        for group in groups:
+        panels = PanelsAsKnown.through_newest(
+            self.engine, due[-1].origin_on, self.settings.zone
+        )
+        for group in groups_of(due):
             if self.callbacks.must_stop():
                 return True
             if is_held(self.engine, NIGHTLY_LOCK):
@@ -247,7 +247,7 @@ class _Backfill:
             self.callbacks.on_progress(len(self.written), self.n_due)
 
         last = group.origins[-1].origin_on
-        due = [str(each.origin_on) for each in group.origins if each.is_due]
+        due = [str(each.origin_on) for each in group.origins]
         subject = f"Forecasting from {shortened_list(due)}"
         with self._step(run, "hindcast", subject, last) as step:
             # The backfill's run, not the step's, because it began before the panels were read.

@@ -82,25 +82,6 @@ select arrived_at, null, date '0001-01-01' from (
     where f.kind = 'depots'
 ) described where arrived_at > :since
 """
-# Load time or first origin of each change, and the earliest day that the change concerns: a changed
-# event and the first count of a depot concern every day.
-CHANGES = """
-select known_at, null::date as first_origin_on, min(service_on) as earliest_on
-from demand_versions
-where version > 1 and service_on <= :through
-group by known_at
-union all
-select distinct known_at, null::date, date '0001-01-01' from event_versions
-where version > 1
-union all
-select distinct null::timestamptz, known_from, date '0001-01-01' from event_versions
-where known_from is not null
-union all
-select null, min(service_on), date '0001-01-01'
-from demand_versions join depots using (depot_id)
-where opened_on is null and superseded_at is null and orders is not null
-group by depot_id
-"""
 
 
 @dataclass(frozen=True)
@@ -162,20 +143,6 @@ def arrivals(
             else max(first_on, first_origin(known_at, zone)),
         )
         for arrived_at, known_at, first_on in rows
-    ]
-
-
-def changes(
-    connection: sa.Connection, through: date, zone: ZoneInfo
-) -> list[tuple[date, date]]:
-    """Changes of known data: the first origin that knows each, and the earliest day it concerns.
-
-    They are corrections of counts and events, announced events, and first counts of depots.
-    """
-    rows = connection.execute(sa.text(CHANGES), {"through": through})
-    return [
-        (first_origin_on or first_origin(known_at, zone), earliest_on)
-        for known_at, first_origin_on, earliest_on in rows
     ]
 
 

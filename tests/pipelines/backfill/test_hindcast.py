@@ -1,13 +1,12 @@
 """A hindcast says what a night would have said, and sees nothing known later."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
-import pytest
 import sqlalchemy as sa
 
 from forecaster.inference import artefact, infer
-from pipelines.backfill import BackfillRequest, hindcast, run_backfill
+from pipelines.backfill import BackfillRequest, run_backfill
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown
 from pipelines.schema import daily_counts, forecasts
@@ -115,32 +114,4 @@ def test_each_origin_of_a_backfill_says_what_its_night_would_have_said(
         expected = np.stack([alone.p10_dh, alone.p50_dh, alone.p90_dh], axis=-1)
         found = stored(fleet, days_before(ago))[version]
         assert len(found) == 7 * (4 if ago <= 13 else 3)
-        np.testing.assert_allclose(found, expected.reshape(-1, 3), rtol=2e-3)
-
-
-@pytest.mark.parametrize(
-    ("corrections", "announced", "expected"),
-    [
-        pytest.param([], [], [[9, 8, 7, 6]], id="no change"),
-        pytest.param([(8, 20)], [], [[9], [8, 7, 6]], id="a correction"),
-        pytest.param([(8, 8)], [], [[9, 8, 7, 6]], id="a day no earlier origin shows"),
-        pytest.param([(20, 30)], [], [[9, 8, 7, 6]], id="known to all of them"),
-        pytest.param([(2, 20)], [], [[9, 8, 7, 6]], id="known to none of them"),
-        pytest.param([], [7], [[9, 8], [7, 6]], id="an event is announced"),
-        pytest.param([(8, 20), (6, 20)], [7], [[9], [8], [7], [6]], id="all at once"),
-    ],
-)
-def test_origins_are_grouped_until_their_data_changes(corrections, announced, expected):
-    """Days before the end: of the first origin to know, and of the day corrected."""
-    changes = [(days_before(known), days_before(of)) for known, of in corrections]
-    changes += [(days_before(known), date.min) for known in announced]
-    origins = [days_before(ago) for ago in (9, 8, 7, 6)]
-    groups = hindcast.group_by_history(origins, changes)
-    assert groups == [[days_before(ago) for ago in group] for group in expected]
-
-
-def test_a_group_spans_no_more_days_than_a_pass(monkeypatch):
-    monkeypatch.setattr(hindcast, "MAX_ORIGINS", 4)
-    origins = [days_before(ago) for ago in range(10, 0, -1)]
-    groups = hindcast.group_by_history(origins, [])
-    assert [len(group) for group in groups] == [4, 4, 2]
+        np.testing.assert_array_equal(found, expected.reshape(-1, 3))

@@ -26,7 +26,7 @@ from tests.pipelines.make import count, query
 
 @pytest.fixture
 def model(add_model, monkeypatch):
-    """A model for every origin; groups span three days."""
+    """A model for every origin; groups have three of them."""
     monkeypatch.setattr(hindcast, "MAX_ORIGINS", 3)
     return add_model(days_before(30))
 
@@ -263,29 +263,6 @@ def test_two_backfills_at_once_are_one(fleet, settings, model):
         with pytest.raises(NothingToDoError, match="Another backfill"):
             backfill(fleet, settings, 12, 5)
         release(other)
-
-
-def test_a_group_is_forecast_whole_whatever_of_it_is_due(
-    fleet, settings, model, monkeypatch
-):
-    """So that what is made later has the same numbers as what was made in one go."""
-    forecast, groups = hindcast.forecast_origins, []
-
-    def forecast_and_note(made_with, panel, origins, *others):
-        groups.append(origins)
-        return forecast(made_with, panel, origins, *others)
-
-    monkeypatch.setattr(hindcast, "forecast_origins", forecast_and_note)
-    backfill(fleet, settings, 12, 5)
-    whole = stored(fleet)
-    with fleet.begin() as connection:
-        for table in (scores, forecast_totals, forecasts):
-            connection.execute(
-                sa.delete(table).where(table.c.origin_on == days_before(6))
-            )
-    assert backfill(fleet, settings, 12, 5).n_forecast == 1
-    assert groups[-1] == groups[-2] == [days_before(6), days_before(5)]
-    assert stored(fleet) == whole
 
 
 def test_a_failed_training_is_told_though_a_night_came_between(
