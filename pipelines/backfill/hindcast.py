@@ -1,6 +1,6 @@
 """Forecasts past origins, each from the data known in the night after it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -42,13 +42,15 @@ def hindcast(
     depot_ids: Sequence[str] | None,
     made_at: datetime,
     run_id: int,
-    on_written: Callable[[Decision, int | None], None],
-) -> None:
+) -> Iterator[tuple[Decision, int | None]]:
     """Forecasts a group, and writes each origin in a transaction of its own.
 
     `panels` must cover every origin of the group. Without `depot_ids`, all depots and the totals
-    are written; `made_at` and `run_id` are stored with each forecast. `on_written` is called after each
-    transaction with the number of rows written, or None if a live forecast was kept.
+    are written; `made_at` and `run_id` are stored with each forecast.
+
+    Yields:
+      Each origin's decision, once it is written, and the number of rows; None if a live forecast
+      was kept.
 
     Raises:
       ArtefactError: the model's file is missing or differs from the recorded one.
@@ -67,4 +69,4 @@ def hindcast(
         if rows is not None:
             run.metrics["origins"] += 1
             run.metrics["rows"] += rows
-        on_written(decision, rows)
+        yield decision, rows

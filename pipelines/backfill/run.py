@@ -235,26 +235,23 @@ class _Backfill:
         group: Group,
         depot_ids: Sequence[str] | None,
     ) -> None:
-        def on_written(decision: Decision, rows: int | None) -> None:
-            if rows is None:
-                self.origins[decision.origin_on] = replace(
-                    decision, is_due=False, reason_code="live_forecast",
-                    reason=LIVE_FORECAST_KEPT, rows=0, replaced_rows=0,
-                )  # fmt: skip
-            else:
-                self.origins[decision.origin_on] = replace(decision, rows=rows)
-                self.written.add(decision.origin_on)
-            self.callbacks.on_progress(len(self.written), self.n_due)
-
         last = group.origins[-1].origin_on
         due = [str(each.origin_on) for each in group.origins]
         subject = f"Forecasting from {shortened_list(due)}"
         with self._step(run, "hindcast", subject, last) as step:
             # The backfill's run, not the step's, because it began before the panels were read.
-            hindcast(
-                step, self.settings, panels, group, depot_ids, self.now, run.run_id,
-                on_written,
-            )  # fmt: skip
+            for decision, rows in hindcast(
+                step, self.settings, panels, group, depot_ids, self.now, run.run_id
+            ):
+                if rows is None:
+                    self.origins[decision.origin_on] = replace(
+                        decision, is_due=False, reason_code="live_forecast",
+                        reason=LIVE_FORECAST_KEPT, rows=0, replaced_rows=0,
+                    )  # fmt: skip
+                else:
+                    self.origins[decision.origin_on] = replace(decision, rows=rows)
+                    self.written.add(decision.origin_on)
+                self.callbacks.on_progress(len(self.written), self.n_due)
 
     def _train(self, run: Run, through: date) -> None:
         """Trains a model through a day for hindcasts, and decides on its promotion."""

@@ -82,7 +82,7 @@ def _run_steps(
                 with recorded(
                     context.engine, name, context.origin, parent=parent
                 ) as run:
-                    step(context, run)
+                    step.work(context, run)
                 metrics[name] = run.metrics
             except LostRunError:
                 raise

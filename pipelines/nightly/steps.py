@@ -197,9 +197,6 @@ class Step:
     work: Callable[[NightlyContext, Run], None]
     forecast_without: str | None
 
-    def __call__(self, context: NightlyContext, run: Run) -> None:
-        self.work(context, run)
-
 
 STEPS: dict[str, Step] = {
     "ingest": Step(ingest_inbox, "without the files left in the inbox"),

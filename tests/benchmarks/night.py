@@ -174,7 +174,8 @@ def _night(
 ) -> dict[str, Cost]:
     costs: dict[str, Cost] = {}
     for name, step in steps.STEPS.items():
-        steps.STEPS[name] = _measured(home, name, step, costs)
+        work = _measured(home, name, step.work, costs)
+        steps.STEPS[name] = replace(step, work=work)
     training.train = _learn_nothing(home)  # type: ignore[assignment]
     settings = Settings(
         publish_url=SecretStr(str(home / "published")), home=home, settle_seconds=0

@@ -22,11 +22,7 @@ from pipelines.ingest.load.report import (
     depot_notes,
 )
 from pipelines.ingest.rows.file_schemas import FileSchema
-from pipelines.ingest.rows.options import (
-    FileOptions,
-    options_of_file,
-    options_of_source,
-)
+from pipelines.ingest.rows.options import FileOptions, options_of_file
 from pipelines.ingest.rows.parser import Parser
 from pipelines.ingest.sources.files import Skipped, Source
 from pipelines.ingest.sources.inbox import move_to_done, wait_until_stable
@@ -96,11 +92,8 @@ def ingest(
       is_invented: Whether 'harbor demo' wrote the files.
 
     Raises:
-      BadInputError: the source of `options` is not in harbor.toml or is invalid there, or the
-        database holds the demo's fleet.
+      BadInputError: the database holds the demo's fleet.
     """
-    if options.source is not None:
-        options_of_source(options.source, options, settings.sources)
     today = today or datetime.now(settings.zone).date()
     with ExitStack() as copies:
         spool = Spool(

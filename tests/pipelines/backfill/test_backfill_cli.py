@@ -71,7 +71,7 @@ def test_a_signal_ends_it_after_the_group_and_it_says_how_to_go_on(
 
     def interrupted(*arguments):
         os.kill(os.getpid(), number)
-        group(*arguments)
+        return group(*arguments)
 
     handler = signal.getsignal(number)
     with monkeypatch.context() as patched:

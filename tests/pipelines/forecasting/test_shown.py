@@ -305,7 +305,7 @@ def test_a_night_trains_anew_under_other_settings(fleet, monkeypatch):
         with recorded(fleet.engine, "nightly", LAST) as parent:
             for name in ("demand", "train"):
                 with recorded(fleet.engine, name, LAST, parent=parent) as run:
-                    steps.STEPS[name](context, run)
+                    steps.STEPS[name].work(context, run)
         return run.metrics["model"]
 
     first = night()

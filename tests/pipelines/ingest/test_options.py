@@ -7,6 +7,7 @@ import pytest
 from forecaster.errors import BadInputError
 from pipelines.cli.doctor_findings import source_findings
 from pipelines.ingest.load import FileOptions, ingest
+from pipelines.ingest.rows.options import options_of_source
 from pipelines.settings import Settings
 from pipelines.settings.ingest import SourceSettings
 from tests.pipelines.ingest import ingesting
@@ -81,11 +82,11 @@ def test_a_file_of_two_sources_is_refused(clean_engine, tmp_path):
     assert file.state == "loaded"
 
 
-def test_an_unknown_source_is_told_with_those_there_are(engine):
+def test_an_unknown_source_is_told_with_those_there_are():
     with pytest.raises(
         BadInputError, match=r"source is 'sud'.*only north.*sources\.sud"
     ):
-        load(engine, sources={"north": NORTH}, source="sud")
+        options_of_source("sud", FileOptions(), {"north": NORTH})
 
 
 @pytest.mark.parametrize(
@@ -129,7 +130,7 @@ def test_a_wrong_source_keeps_its_own_files_out_and_no_other(
     assert not finding.ok
     assert problem in finding.message
     with pytest.raises(BadInputError, match=r"\[sources\.north\]"):
-        ingest(clean_engine, [], FileOptions(source="north"), settings)
+        options_of_source("north", FileOptions(), settings.sources)
 
 
 @pytest.mark.parametrize(
