@@ -1,11 +1,10 @@
 """Takes snapshots at intervals, probes the dashboard, and sends notifications."""
 
 import time
-import urllib.request
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from http.client import HTTPException
 
+import requests
 import sqlalchemy as sa
 import structlog
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
@@ -136,12 +135,7 @@ def probe_dashboard(url: str) -> float | None:
     """
     began = time.monotonic()
     try:
-        # The settings accept only http and https.
-        with urllib.request.urlopen(  # noqa: S310
-            url + FIRST_PAGE, timeout=PROBE_TIMEOUT_S
-        ) as answer:
-            answer.read()
-    # An answer that is cut or not HTTP; ValueError: an address that names no host.
-    except (OSError, HTTPException, ValueError):
+        requests.get(url + FIRST_PAGE, timeout=PROBE_TIMEOUT_S).raise_for_status()
+    except (requests.RequestException, ValueError):
         return None
     return time.monotonic() - began

@@ -1,13 +1,11 @@
 """Posts a JSON message to webhooks: a forecast was published."""
 
-import json
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Mapping, Sequence
-from http.client import HTTPException, responses
+from http.client import responses
 from typing import Any
 
+import requests
 import structlog
 
 from forecaster.errors import ConfigError
@@ -18,13 +16,6 @@ log = structlog.get_logger()
 TIMEOUT_S = 10
 PAUSES_S = (1.0, 5.0)
 """Pauses before the second and the third attempt."""
-
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Refuses redirects: after one, urllib would send a GET without the message."""
-
-    def redirect_request(self, *_: Any) -> None:
-        """Follows none, so that the status is an error."""
 
 
 def webhooks_of(settings: Settings) -> list[str]:
@@ -70,23 +61,24 @@ def post(addresses: Sequence[str], message: Mapping[str, Any]) -> list[str]:
 def _post_once(address: str, message: Mapping[str, Any]) -> str | None:
     """Posts a message; returns why it was not accepted, or None."""
     try:
-        request = urllib.request.Request(  # noqa: S310 - http and https only, see `webhooks_of`
-            address,
-            data=json.dumps(message).encode(),
-            headers={"Content-Type": "application/json", "User-Agent": "harbor-fleet"},
-        )
-        opener = urllib.request.build_opener(_NoRedirect)
-        with opener.open(request, timeout=TIMEOUT_S):
-            return None
-    except urllib.error.HTTPError as error:
-        return f"{error.code} {responses.get(error.code, '')}".strip()
-    except urllib.error.URLError as error:
-        return str(getattr(error.reason, "strerror", None) or error.reason)
-    except OSError as error:
-        return str(error.strerror or error)
-    except HTTPException as error:
-        # Its text may contain the address.
-        return f"no HTTP answer ({type(error).__name__})"
+        # After a redirect, the message would not be sent again. The answer is not read.
+        with requests.post(
+            address, json=message, headers={"User-Agent": "harbor-fleet"},
+            timeout=TIMEOUT_S, allow_redirects=False, stream=True,
+        ) as answer:  # fmt: skip
+            status = answer.status_code
     except ValueError:
-        # Not ASCII, or no host: the error's text contains parts of the address.
+        # Not valid: the error's text contains parts of the address.
         return "no valid address"
+    except requests.RequestException as error:
+        return _cause(error)
+    return None if status < 300 else f"{status} {responses.get(status, '')}".strip()
+
+
+def _cause(error: BaseException) -> str:
+    """Returns the first cause of an error: the text of the others contains the address."""
+    while error.__context__ is not None:
+        error = error.__context__
+    if isinstance(error, OSError):
+        return str(error.strerror or error)
+    return f"no HTTP answer ({type(error).__name__})"

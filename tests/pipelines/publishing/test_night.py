@@ -160,7 +160,7 @@ def test_an_answer_that_is_not_http_is_a_sentence_without_the_address(monkeypatc
         failures = webhooks.post([url, "http://127.0.0.1:s3cret/"], {})
     assert [each.partition(": ")[2] for each in failures] == [
         "no HTTP answer (BadStatusLine).",
-        "no HTTP answer (InvalidURL).",
+        "no valid address.",
     ]
 
 
