@@ -6,7 +6,6 @@ from itertools import chain
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import sqlalchemy as sa
 from pyarrow import csv, parquet
 
@@ -44,7 +43,7 @@ def export_scores(
     """
     parameters = {"first": first_on, "last": last_on}
     writer = csv.CSVWriter if path.suffix == ".csv" else parquet.ParquetWriter
-    n_rows, days = 0, []
+    n_rows = 0
     with engine.connect() as connection:
         batches = read_batches(connection, SCORES_OF_DAYS, parameters, SCORE_SCHEMA)
         first = next(batches, None)
@@ -54,9 +53,9 @@ def export_scores(
             for batch in chain([first], batches):
                 file.write(_safe(batch) if path.suffix == ".csv" else batch)
                 n_rows += len(batch)
-                days += [pc.min(batch["target_on"]), pc.max(batch["target_on"])]
-    span = pc.min_max(pa.array(each.as_py() for each in days)).as_py()
-    return ExportedScores(n_rows, span["min"], span["max"])
+    # In the order of their target days.
+    first_on, last_on = first["target_on"][0].as_py(), batch["target_on"][-1].as_py()
+    return ExportedScores(n_rows, first_on, last_on)
 
 
 def _safe(batch: pa.Table) -> pa.Table:

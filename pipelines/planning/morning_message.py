@@ -14,19 +14,19 @@ from pipelines.database.engine import snapshot
 from pipelines.planning import city_settings, days_ahead, words
 from pipelines.planning.days_ahead import Shown
 from pipelines.planning.van_plan import Plan, make_plan
+from pipelines.schema.active_depots import NEWEST_COUNT
 from pipelines.settings import Settings
 
 MAX_CITIES = 10
 MIN_CHANGED_ORDERS = 20.0
 """Smallest change of a city's forecast for a day, in orders, that the message reports."""
 
-SHOWN = """
+SHOWN = f"""
 select s.origin_on, s.model_version, m.filename, m.sha256,
        coalesce(r.finished_at, s.published_at) as made_at,
        (select max(target_on) from forecasts f
         where (f.origin_on, f.model_version) = (s.origin_on, s.model_version)) as until_on,
-       (select max(service_on) from demand_versions
-        where superseded_at is null and orders is not null) as last_on
+       ({NEWEST_COUNT}) as last_on
 from shown_forecast s join models m on m.version = s.model_version
 left join runs r on r.run_id = s.run_id
 where s.origin_on = :origin

@@ -67,16 +67,10 @@ def publish_files(engine: sa.Engine, destination: Destination) -> dict[str, int]
             _publish_changes(connection, destination, manifest, written)
         finally:
             # Else, after an error, the next attempt would write again what is whole already.
-            _write_manifest(destination, manifest, stored)
+            content = json.dumps(manifest, indent=1, sort_keys=True).encode()
+            if content != stored:
+                destination.write(MANIFEST, content)
     return dict(written)
-
-
-def _write_manifest(
-    destination: Destination, manifest: dict[str, dict[str, str]], stored: bytes | None
-) -> None:
-    content = json.dumps(manifest, indent=1, sort_keys=True).encode()
-    if content != stored:
-        destination.write(MANIFEST, content)
 
 
 def _publish_changes(

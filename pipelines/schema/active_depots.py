@@ -2,13 +2,14 @@
 
 ACTIVE_DAYS = 28
 """Days without a count after which a depot is no longer active."""
+NEWEST_COUNT = """
+select max(service_on) from demand_versions where superseded_at is null and orders is not null
+"""
+"""The newest day on which any depot has known demand."""
 ACTIVE_ZONES = f"""
     select d.timezone, count(*) as depots
     from depots d
-    cross join (
-        select max(service_on) as day_on from demand_versions
-        where superseded_at is null and orders is not null
-    ) newest_count
+    cross join ({NEWEST_COUNT}) newest_count (day_on)
     where coalesce(d.closed_on > coalesce(newest_count.day_on, current_date), true)
       and (newest_count.day_on is null or exists (
           select from demand_versions v

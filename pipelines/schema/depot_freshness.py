@@ -3,7 +3,7 @@
 The pages, the ledger, the bands and the metrics use it.
 """
 
-from pipelines.schema.active_depots import ACTIVE_DAYS
+from pipelines.schema.active_depots import ACTIVE_DAYS, NEWEST_COUNT
 from pipelines.schema.closures import CLOSURES, is_closed
 
 WAITED_FOR_DAYS = 14
@@ -11,9 +11,6 @@ WAITED_FOR_DAYS = 14
 
 LAST_DAY, LAST_ACTIVE_DAY = WAITED_FOR_DAYS - 1, ACTIVE_DAYS - 1
 
-NEWEST_COUNT = """
-select max(service_on) from demand_versions where superseded_at is null and orders is not null
-"""
 # A day is due once it has ended by this time: the last recount if counts reach the day, else now.
 WAITED_UNTIL = f"""
     case when day_on <= ({NEWEST_COUNT})

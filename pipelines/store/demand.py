@@ -5,9 +5,8 @@ from datetime import date, datetime
 
 import sqlalchemy as sa
 
-from pipelines.schema.active_depots import ACTIVE_ZONES
+from pipelines.schema.active_depots import ACTIVE_ZONES, NEWEST_COUNT
 from pipelines.schema.closures import CLOSURES, is_closed
-from pipelines.schema.depot_freshness import NEWEST_COUNT
 from pipelines.schema.reader_views import EVERY_DAY
 from pipelines.store import (
     load_timestamps,
