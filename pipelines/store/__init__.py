@@ -5,7 +5,7 @@ about its tables, are beside their callers: locks in `runs.locks`, sessions and 
 `database`, dumps in `backup`, the lag of a replica in `cli.replica_finding`.
 
 Files and rows     ingest, files, quarantine, withdrawal, depots, events, signals, versions
-                   (of events and signals), signal_summaries, holidays
+                   (of both and of demand), signal_summaries, holidays
 Daily demand       demand, order_counts, observed_zeros, partial_days, order_retention,
                    late_depots, panel, hours (past orders by hour, and hour shares ahead)
 Models, forecasts  models, artefacts, forecasts, publications, published_states, scores_due,

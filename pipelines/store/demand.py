@@ -16,6 +16,7 @@ from pipelines.store import (
     temporary,
 )
 from pipelines.store.order_retention import frozen_before
+from pipelines.store.versions import append_changes
 
 # Two recounts at once would both supersede the same version.
 DEMAND_LOCK = 0x4445_4D41  # "DEMA"
@@ -53,11 +54,14 @@ where service_on < local.today and service_on >= :frozen
 """
 
 # Depot-days that are new, or differ from their newest version. A day without any source becomes
-# not observed; so does a day that is not over but was counted while the clock was ahead.
+# not observed; so does a day that is not over but was counted while the clock was ahead. A first
+# count is known from 04:00 on the next local morning, before the nightly run at 04:30, whenever it
+# was loaded; a correction is known from its arrival.
 FIND_CHANGES = """
-select coalesce(n.depot_id, v.depot_id) as depot_id,
-       coalesce(n.service_on, v.service_on) as service_on,
-       n.orders, v.version as before
+select depot_id, service_on, n.orders, coalesce(v.version, 0) as before,
+       case when v.version is null
+            then (service_on + 1 + time '04:00') at time zone d.timezone
+            else :now end as known_at
 from demand_now n
 full join (
     select v.* from demand_versions v join depots d using (depot_id)
@@ -65,46 +69,30 @@ full join (
     where v.superseded_at is null and v.service_on >= :frozen
       and (v.service_on < least(:today, local.today)
            or v.service_on >= local.today and v.orders is not null)
-) v
-  on v.depot_id = n.depot_id and v.service_on = n.service_on
-where v.depot_id is null or n.orders is distinct from v.orders
+) v using (depot_id, service_on)
+join depots d using (depot_id)
+where v.version is null or n.orders is distinct from v.orders
 """
 
 # Days that lie too far back keep their count.
 DROP_OLD_CHANGES = """
-delete from demand_changes
-where before is not null
+delete from changes
+where before > 0
   and service_on < (select max(service_on) from demand_now) - cast(:look_back as integer)
 """
-SUPERSEDE_BEFORE = """
-update demand_versions v set superseded_at = :now
-from demand_changes c
-where v.depot_id = c.depot_id and v.service_on = c.service_on
-  and v.version = c.before
-"""
-
-# A first count is known from 04:00 on the next local morning, before the nightly run at 04:30,
-# whenever it was loaded; a correction is known from its arrival.
-APPEND = """
-insert into demand_versions (depot_id, service_on, version, orders, known_at)
-select c.depot_id, c.service_on, coalesce(c.before, 0) + 1, c.orders,
-       case when c.before is null
-            then (c.service_on + 1 + time '04:00') at time zone d.timezone
-            else :now end
-from demand_changes c join depots d using (depot_id)
-"""
+KEY = ("depot_id", "service_on")
 
 # Before the first forecast there is nothing to score.
 MARK_SCORES = """
 insert into scores_due (target_on)
-select distinct service_on from demand_changes
+select distinct service_on from changes
 where service_on >= (select min(target_on) from forecasts)
 """
 
 # Deletes scores whose actual is gone; scores whose actual only differs are renewed at night.
 DROP_SCORES = """
 with dropped as (
-    delete from scores s using demand_changes c
+    delete from scores s using changes c
     where s.depot_id = c.depot_id and s.target_on = c.service_on and c.orders is null
     returning s.origin_on
 )
@@ -112,9 +100,9 @@ select distinct origin_on from dropped
 """
 
 COUNT_CHANGES = """
-select count(*) filter (where before is null), count(before),
-       count(before) filter (where orders is null)
-from demand_changes
+select count(*) filter (where before = 0), count(*) filter (where before > 0),
+       count(*) filter (where before > 0 and orders is null)
+from changes
 """
 
 COUNT_PARTIAL = """
@@ -194,7 +182,7 @@ def recount(
     days = {"today": today, "now": now, "frozen": frozen or date.min}
     observed_zeros.find(connection, today, now, frozen or date.min)
     temporary.create(connection, "demand_now", COUNT_NOW, days)
-    temporary.create(connection, "demand_changes", FIND_CHANGES, days)
+    temporary.create(connection, "changes", FIND_CHANGES, days)
     left_old = 0
     if look_back_days is not None:
         left = connection.execute(
@@ -206,8 +194,8 @@ def recount(
     if new or corrected:
         load_timestamps.block_new_runs(connection)
         connection.execute(sa.text(MARK_SCORES))
-        connection.execute(sa.text(SUPERSEDE_BEFORE), {"now": now})
-        connection.execute(sa.text(APPEND), {"now": now})
+        stored = (*KEY, "orders", "known_at")
+        append_changes(connection, "demand_versions", KEY, stored, now)
         if gone:
             _drop_scores(connection)
     return DemandChange(new, corrected, left_old, partial)

@@ -36,7 +36,8 @@ with named as (
     from staged a
     left join event_versions v on v.event_id = a.own_id and v.superseded_at is null
 )
-select c.*, cast(:file_id as bigint) as file_id from compared c
+select c.*, cast(:file_id as bigint) as file_id, cast(:now as timestamptz) as known_at
+from compared c
 left join event_versions v on v.event_id = c.event_id and v.version = c.before
 where before = 0
    or ((c.kind, c.starts_on, c.ends_on, c.city, c.depot_id, c.value, c.known_from,
@@ -47,7 +48,7 @@ where before = 0
        and (:replace_later_files or coalesce(before_file <= :file_id, false)))
 """
 STORED = ("event_id", "kind", "starts_on", "ends_on", "city", "depot_id", "value",
-          "known_from", "withdrawn", "file_id")  # fmt: skip
+          "known_from", "withdrawn", "file_id", "known_at")  # fmt: skip
 
 # Only newest versions; each place is looked up once, however many events it has.
 UNPLACED = """
@@ -93,7 +94,9 @@ def append(staging: StagingTable, *, replace_later_files: bool = True) -> int:
     from later files or made by hand stay as they are.
     """
     connection, columns = staging.connection, set(staging.columns)
+    known_at = now(connection)
     parameters = {
+        "now": known_at,
         "has_value": "value" in columns,
         "has_known_from": "known_from" in columns,
         "has_scope": bool(columns & {"city", "depot_id"}),
@@ -103,7 +106,7 @@ def append(staging: StagingTable, *, replace_later_files: bool = True) -> int:
     temporary.create(connection, "changes", FIND_CHANGES, parameters)
     changed = connection.scalars(sa.text("select event_id from changes")).all()
     n_versions = append_changes(
-        connection, versions.name, ["event_id"], STORED, now(connection)
+        connection, versions.name, ["event_id"], STORED, known_at
     )
     scores_due.mark_closures(connection, changed)
     return n_versions

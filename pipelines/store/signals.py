@@ -41,7 +41,7 @@ with placed as (
 )
 select s.signal, s.depot_id, s.city, s.day_on, s.known_from, s.value,
        coalesce(v.version, 0) as before, cast(:file_id as bigint) as file_id,
-       same.file_id as repeats_file_id, false as withdrawn,
+       cast(:now as timestamptz) as known_at, same.file_id as repeats_file_id, false as withdrawn,
        same.value is not distinct from s.value
        or coalesce(not :replace_later_files and greatest(
               case when not v.withdrawn then v.file_id end, same.file_id) > :file_id, false)
@@ -82,6 +82,7 @@ from changes c where yields
 RESTORE = """
 select v.signal, v.depot_id, v.city, v.day_on, v.known_from,
        coalesce(earlier.value, v.value) as value, v.version as before,
+       cast(:now as timestamptz) as known_at,
        coalesce(earlier.file_id, v.file_id) as file_id,
        earlier.file_id is null as withdrawn
 from signal_versions v
@@ -96,7 +97,7 @@ left join lateral (
 where v.file_id = any(:file_ids) and v.superseded_at is null and not v.withdrawn
 """
 KEY = ("signal", "depot_id", "city", "day_on", "known_from")
-STORED = (*KEY, "value", "withdrawn", "file_id")
+STORED = (*KEY, "value", "withdrawn", "file_id", "known_at")
 
 
 def append(
@@ -113,6 +114,7 @@ def append(
     """
     connection = staging.connection
     parameters = {
+        "now": now,
         "file_id": staging.file_id,
         "arrived_on": arrived_on,
         "always": ALWAYS,
@@ -135,7 +137,8 @@ def withdraw_files(
     Returns:
       The number of values withdrawn, and the number of them that another file's value replaces.
     """
-    temporary.create(connection, "changes", RESTORE, {"file_ids": list(file_ids)})
+    parameters = {"file_ids": list(file_ids), "now": now}
+    temporary.create(connection, "changes", RESTORE, parameters)
     restored = connection.scalar(
         sa.text("select count(*) from changes where not withdrawn")
     )

@@ -1,4 +1,4 @@
-"""Appends versions of events and of signals: a correction closes the version before it."""
+"""Appends versions of demand, events and signals: a correction closes the version before it."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -10,8 +10,8 @@ update {table} v set superseded_at = :now
 from changes c where {is_same} and v.version = c.before
 """
 APPEND = """
-insert into {table} ({columns}, version, known_at)
-select {columns}, before + 1, :now from changes
+insert into {table} ({columns}, version)
+select {columns}, before + 1 from changes
 """
 
 
@@ -24,8 +24,8 @@ def append_changes(
 ) -> int:
     """Appends the rows of the temporary table `changes`, and returns their number.
 
-    Called in a transaction that locks the kind. `changes` has `columns`, the key among them, and
-    `before`: the version that the row supersedes, 0 for a first version.
+    Called in a transaction that locks the kind. `changes` has `columns`, the key and `known_at` among
+    them, and `before`: the version that the row supersedes at `now`, 0 for a first version.
     """
     names = {
         "table": table,
@@ -35,7 +35,6 @@ def append_changes(
     connection.execute(sa.text(SUPERSEDE_BEFORE.format(**names)), {"now": now})
     appended = connection.execute(
         sa.text(APPEND.format(**names)),
-        {"now": now},
         execution_options={"preserve_rowcount": True},
     )
     return int(appended.rowcount)
