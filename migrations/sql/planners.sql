@@ -81,7 +81,7 @@ end $$;
 
 -- Appends the settings of a city.
 --   seen: the settings_id that the planner has seen; null for none.
---   is_undo: whether the settings before those count again; these, where there were none.
+--   is_undo: whether the settings that count now were taken back by these.
 create function save_city_settings(
     of_city text, of_vans integer, per_van double precision, level double precision,
     drivers double precision, of_shifts text, planner text, seen bigint,
@@ -90,7 +90,6 @@ create function save_city_settings(
 language plpgsql security definer set search_path = {schema}, pg_temp as $$
 declare
     newest city_settings%rowtype;
-    before city_settings%rowtype;
 begin
     perform pg_advisory_xact_lock(x'48415251'::int);
     if not exists (select from depots d where d.city = of_city) then
@@ -105,27 +104,16 @@ begin
             'The settings of %s were saved by %s after you had opened them. Look at them '
             'again, then save.', of_city, newest.made_by);
     end if;
-    select s.* into before from city_settings s
-    where is_undo and s.city = of_city and s.settings_id < seen
-    order by settings_id desc limit 1;
-    if not found then
-        before.vans := of_vans;
-        before.orders_per_van := per_van;
-        before.service_level := level;
-        before.drivers_per_van := drivers;
-        before.shifts := of_shifts;
-    end if;
     insert into city_settings (city, vans, orders_per_van, service_level, drivers_per_van,
                                shifts, made_by, undoes)
-    values (of_city, before.vans, before.orders_per_van, before.service_level,
-            before.drivers_per_van, before.shifts, btrim(planner),
+    values (of_city, of_vans, per_van, level, drivers, of_shifts, btrim(planner),
             -- To undo an undo is to set them again.
             case when is_undo and newest.undoes is null then newest.settings_id end);
 end $$;
 
 -- Appends what is decided about the vans of a city on a day.
 --   seen: the day's newest decision_id that the planner has seen; null for none.
---   is_undo: whether the decision before that one counts again; this, where there was none.
+--   is_undo: whether the decision that counts now was taken back by this one.
 create function decide_vans(
     of_city text, of_day date, decided text, hired integer, broken integer, why text,
     planner text, seen bigint, is_undo boolean default false
@@ -133,7 +121,6 @@ create function decide_vans(
 language plpgsql security definer set search_path = {schema}, pg_temp as $$
 declare
     newest van_decisions%rowtype;
-    before van_decisions%rowtype;
 begin
     perform pg_advisory_xact_lock(x'48415251'::int);
     if not exists (
@@ -151,18 +138,8 @@ begin
             'The vans of %s on %s were decided on by %s after you had opened them. Look at them '
             'again, then save.', of_city, to_char(of_day, 'Dy FMDD Mon'), newest.made_by);
     end if;
-    select v.* into before from van_decisions v
-    where is_undo and v.city = of_city and v.target_on = of_day and v.decision_id < seen
-    order by decision_id desc limit 1;
-    if not found then
-        before.kind := decided;
-        before.extra := hired;
-        before.off_road := broken;
-        before.note := btrim(why);
-    end if;
     insert into van_decisions (city, target_on, kind, extra, off_road, note, made_by, undoes)
-    values (of_city, of_day, before.kind, before.extra, before.off_road, before.note,
-            btrim(planner),
+    values (of_city, of_day, decided, hired, broken, btrim(why), btrim(planner),
             case when is_undo and newest.undoes is null then newest.decision_id end);
 end $$;
 
@@ -192,12 +169,27 @@ begin
             'depot_id', depot_id, 'target_on', target_on, 'seen', override_id, 'is_undo', true)
         ), '', planner) from overrides where override_id = any (ids);
     elsif what = 'vans' then
-        perform decide_vans(city, target_on, null, 0, 0, '', planner, decision_id, true)
-        from van_decisions where decision_id = any (ids);
+        perform decide_vans(v.city, v.target_on, b.kind, coalesce(b.extra, 0),
+                            coalesce(b.off_road, 0), coalesce(b.note, ''), planner,
+                            v.decision_id, true)
+        from van_decisions v left join lateral (
+            select * from van_decisions e
+            where e.city = v.city and e.target_on = v.target_on and e.decision_id < v.decision_id
+            order by e.decision_id desc limit 1
+        ) b on true
+        where v.decision_id = any (ids);
     else
-        -- The defaults of `CitySettings`.
-        perform save_city_settings(city, null, null, 0.9, 1, '', planner, settings_id, true)
-        from city_settings where settings_id = any (ids);
+        -- Without settings before, the defaults of `CitySettings`.
+        perform save_city_settings(s.city, b.vans, b.orders_per_van,
+                                   coalesce(b.service_level, 0.9),
+                                   coalesce(b.drivers_per_van, 1), coalesce(b.shifts, ''),
+                                   planner, s.settings_id, true)
+        from city_settings s left join lateral (
+            select * from city_settings e
+            where e.city = s.city and e.settings_id < s.settings_id
+            order by e.settings_id desc limit 1
+        ) b on true
+        where s.settings_id = any (ids);
     end if;
 end $$;
 
