@@ -187,7 +187,7 @@ def _files_at(location: str, excluded: Path | None) -> Iterator[Source | Skipped
 
 
 def files_at_path(path: Path, excluded: Path | None) -> Iterator[Source | Skipped]:
-    """A file, or the files of a folder but for those in the excluded one, as `find_files` has them.
+    """A file, or the files of a folder but for those in the excluded one, as `find_sources` has them.
 
     Raises:
       OSError: a folder cannot be read.
