@@ -77,6 +77,12 @@ class Destination:
         with self._system.open_input_stream(target) as stream:
             return bytes(stream.read())
 
+    def folders(self, path: str) -> set[str]:
+        """Names of the folders in a folder; none where it is missing."""
+        inside = fs.FileSelector(f"{self._root}/{path}", allow_not_found=True)
+        found = self._system.get_file_info(inside)
+        return {info.base_name for info in found if not info.is_file}
+
     def delete(self, path: str) -> None:
         """Deletes a file, if there is one."""
         target = f"{self._root}/{path}"

@@ -44,11 +44,6 @@ STATEMENTS = {
 }
 """Statement and columns of each dataset."""
 
-HAS_FORECAST = (
-    "select exists (select from forecasts where origin_on = cast(:origin as date))"
-)
-"""Whether an origin has forecasts that are not pruned."""
-
 
 def publish_files(engine: sa.Engine, destination: Destination) -> dict[str, int]:
     """Brings the files of a destination up to date with the database.
@@ -82,6 +77,10 @@ def _publish_changes(
     """Writes the files whose content has changed, and records each in the manifest."""
     shown = states(connection, FORECAST_STATES)
     scored = states(connection, SCORE_STATES)
+    # Also what a run has written that was killed before it wrote the manifest.
+    with_hours, with_scores = (
+        destination.folders(dataset) for dataset in (HOURS, "scores")
+    )
     for dataset, now in (
         ("forecasts", shown), ("totals", shown), ("scores", scored),
     ):  # fmt: skip
@@ -89,20 +88,20 @@ def _publish_changes(
         for origin, (version, state) in now.items():
             if published.get(str(origin)) != state:
                 table = _read(connection, dataset, origin, version)
-                if dataset == "forecasts" and str(origin) in published:
+                folder = f"origin_on={origin}"
+                if dataset == "forecasts" and folder in with_hours:
                     # The hours published there belong to the forecast that is replaced.
-                    _delete(destination, f"{HOURS}/origin_on={origin}")
-                partition = f"{dataset}/origin_on={origin}"
+                    _delete(destination, f"{HOURS}/{folder}")
+                partition = f"{dataset}/{folder}"
                 # Readers take origin_on from the path, and must not find it twice.
                 _write(destination, partition, table.drop_columns(["origin_on"]))
                 published[str(origin)] = state
                 written[dataset] += 1
-    published = manifest["scores"]
-    for name in sorted(published.keys() - set(map(str, scored))):
-        # Its actuals were withdrawn; a pruned origin has no forecast any more.
-        if connection.scalar(sa.text(HAS_FORECAST), {"origin": name}):
-            _delete(destination, f"scores/origin_on={name}")
-            del published[name]
+    # Their actuals were withdrawn; a pruned origin has no forecast any more.
+    for origin in sorted(shown.keys() - scored.keys()):
+        if f"origin_on={origin}" in with_scores:
+            _delete(destination, f"scores/origin_on={origin}")
+            manifest["scores"].pop(str(origin), None)
     _publish_latest(connection, destination, shown, manifest, written)
 
 

@@ -1,4 +1,4 @@
-"""Commands on the test database, whose JSON answers are held against their types; a web server."""
+"""Commands on the test database, whose JSON answers are held against their types; servers of the web and of S3."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -9,6 +9,7 @@ from threading import Thread
 from types import SimpleNamespace
 
 import pytest
+from pyarrow import fs
 from pydantic import TypeAdapter
 
 from pipelines.cli import console
@@ -89,3 +90,21 @@ def listener() -> Iterator[Listener]:
     made = Listener()
     yield made
     made.close()
+
+
+@pytest.fixture(scope="module")
+def s3() -> Iterator[SimpleNamespace]:
+    """A server that speaks S3's protocol on this machine, with one bucket."""
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(port=0, ip_address="127.0.0.1", verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    url = (
+        "s3://key:s3cret@night/fleet"
+        f"?scheme=http&endpoint_override={host}%3A{port}&region=us-east-1"
+    )
+    system, _ = fs.FileSystem.from_uri(f"{url}&allow_bucket_creation=true")
+    system.create_dir("night")
+    yield SimpleNamespace(url=url, system=system, address=f"http://{host}:{port}")
+    server.stop()

@@ -258,12 +258,9 @@ def local_source(
         printable = _printable(display_path)
         reason = f"{printable} has a name or a folder that is not UTF-8. Rename it."
         return Skipped(printable, reason)
-    return _source(
-        fs.LocalFileSystem(),
-        absolute.as_posix(),
-        display_path,
-        address or str(absolute),
-    )
+    system = fs.LocalFileSystem()
+    info = system.get_file_info(absolute.as_posix())
+    return _source(system, info, display_path, address or str(absolute))
 
 
 def _files_at_url(location: str) -> Iterator[Source | Skipped]:
@@ -279,32 +276,34 @@ def _files_at_url(location: str) -> Iterator[Source | Skipped]:
         )
         yield Skipped(display_path, f"{display_path} {reason}")
         return
-    if system.get_file_info(path).type != fs.FileType.Directory:
-        yield _source(system, path, display_path, display_path)
+    info = system.get_file_info(path)
+    if info.type != fs.FileType.Directory:
+        yield _source(system, info, display_path, display_path)
         return
     inside = system.get_file_info(fs.FileSelector(path, recursive=True))
     for info in sorted(inside, key=lambda info: str(info.path)):
         rest = info.path[len(path) :].lstrip("/")
         if info.is_file and is_loadable(rest):
             address = f"{display_path}/{rest}"
-            yield _source(system, info.path, address, address)
+            yield _source(system, info, address, address)
 
 
 def _source(
-    system: fs.FileSystem, path: str, display_path: str, address: str
+    system: fs.FileSystem, info: fs.FileInfo, display_path: str, address: str
 ) -> Source | Skipped:
-    info = system.get_file_info(path)
     if info.type == fs.FileType.NotFound:
         reason = "does not exist. Check the path."
     elif info.type != fs.FileType.File:
         reason = "is not an ordinary file. Copy it into one."
-    elif not path.lower().endswith(SUFFIXES):
+    elif not info.path.lower().endswith(SUFFIXES):
         reason = (
             f"ends in none of {', '.join(SUFFIXES)}, so its format is not known. Export "
             "it as one of these, or rename it if it is one."
         )
     else:
-        return Source(display_path, path, address, info.size, info.mtime_ns, system)
+        return Source(
+            display_path, info.path, address, info.size, info.mtime_ns, system
+        )
     return Skipped(display_path, f"{display_path} {reason}")
 
 

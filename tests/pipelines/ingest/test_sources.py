@@ -4,6 +4,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+import boto3
 import pytest
 from pyarrow import fs
 
@@ -11,7 +12,7 @@ from forecaster.errors import RefusedFileError
 from pipelines.ingest.load import FileOptions, ingest
 from pipelines.ingest.sources import files, spool
 from pipelines.ingest.sources.files import Skipped, Source, find_sources
-from tests.pipelines.ingest.ingesting import write
+from tests.pipelines.ingest.ingesting import DAILY, counts, load, write
 
 
 def names(*paths):
@@ -150,14 +151,14 @@ def test_a_folder_that_cannot_be_listed_hides_no_other_folder(folders, monkeypat
 
 
 def test_a_folder_that_cannot_be_entered_hides_no_other_folder(folders, monkeypatch):
-    to_source = files._source
+    to_source = files.local_source
 
-    def source(system, path, *rest):
-        if "/b/" in path:
+    def source(path, *rest):
+        if "/b/" in str(path):
             raise PermissionError(13, "Permission denied")
-        return to_source(system, path, *rest)
+        return to_source(path, *rest)
 
-    monkeypatch.setattr(files, "_source", source)
+    monkeypatch.setattr(files, "local_source", source)
     assert folders_found(folders) == {
         Source: [str(folders / name / "x.csv") for name in "ac"],
         Skipped: [str(folders / "b" / "x.csv")],
@@ -217,3 +218,16 @@ def test_a_file_moved_while_its_folder_is_listed_is_not_refused(tmp_path, monkey
     monkeypatch.setattr(files.os, "walk", listed_then_moved)
     [found] = find_sources([str(tmp_path)])
     assert (type(found), found.path) == (Source, str(kept))
+
+
+def test_a_key_that_cannot_be_opened_is_refused_alone(clean_engine, s3):
+    client = boto3.client(
+        "s3", endpoint_url=s3.address, region_name="us-east-1",
+        aws_access_key_id="key", aws_secret_access_key="s3cret",
+    )  # fmt: skip
+    for name in ("a", "b//b", "c"):
+        body = f"{DAILY}{name[0].upper()},2024-01-01,5\n"
+        client.put_object(Bucket="night", Key=f"odd/{name}.csv", Body=body.encode())
+    report = load(clean_engine, s3.url.replace("/fleet", "/odd"))
+    assert [bool(file.error) for file in report.files] == [False, True, False]
+    assert counts(report, "daily") == (2, 0, 0)

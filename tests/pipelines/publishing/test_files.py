@@ -40,24 +40,6 @@ select origin_on, model_version, is_live, now() from shown_forecast
 """
 
 
-@pytest.fixture(scope="module")
-def s3():
-    """A server that speaks S3's protocol on this machine, with one bucket."""
-    from moto.server import ThreadedMotoServer
-
-    server = ThreadedMotoServer(port=0, ip_address="127.0.0.1", verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    url = (
-        "s3://key:s3cret@night/fleet"
-        f"?scheme=http&endpoint_override={host}%3A{port}&region=us-east-1"
-    )
-    system, _ = fs.FileSystem.from_uri(f"{url}&allow_bucket_creation=true")
-    system.create_dir("night")
-    yield SimpleNamespace(url=url, system=system)
-    server.stop()
-
-
 EVERYWHERE = pytest.mark.parametrize("published", ["folder", "bucket"], indirect=True)
 
 
@@ -412,3 +394,41 @@ def test_the_next_attempt_publishes_only_what_is_missing(fleet, published, monke
     seen.clear()
     publish(fleet, published)
     assert not before & set(seen)
+
+
+@EVERYWHERE
+def test_scores_of_a_killed_night_go_once_their_actuals_are_withdrawn(
+    fleet, published, monkeypatch
+):
+    publish(fleet, published)
+    fleet.next_night()
+    write = Destination.write
+
+    def fail(self, path, content):
+        if path.startswith(files.LATEST) or path == files.MANIFEST:
+            raise OSError("reset")
+        write(self, path, content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Destination, "write", fail)
+        with pytest.raises(OSError, match="reset"):
+            publish(fleet, published)
+    assert any(name.startswith("scores/") for name in names_in(published))
+    with fleet.engine.begin() as connection:
+        connection.execute(
+            sa.text("delete from daily_counts where service_on = :day"), {"day": LAST}
+        )
+    counting.rebuild(fleet.engine, midnight_after(LAST))
+    score_known_days(fleet.engine)
+    publish(fleet, published)
+    assert not any(name.startswith("scores/") for name in names_in(published))
+
+
+def test_without_its_list_hours_of_a_forecast_that_was_replaced_go(fleet, published):
+    publish_with_hours(fleet, published)
+    published.system.delete_file(files.MANIFEST)
+    with fleet.engine.begin() as connection:
+        connection.execute(sa.text("delete from hour_shares"))
+        connection.execute(sa.text(PUBLISH_AGAIN))
+    publish(fleet, published)
+    assert not [name for name in names_in(published) if "hours" in name]
