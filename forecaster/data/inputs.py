@@ -124,30 +124,28 @@ def cut_windows(
     """Cuts one window of days per row.
 
     Args:
-      features: Features of the whole panel.
+      features: Features of at least the days of the windows: of the whole history, or limited
+        to `LastDays`.
       task: Sets C and H.
       depot_b: Depot of each row.
       last_b: Step of each row's last context day. Values of days outside the panel are 0,
         which marks them as not observed.
     """
-    reach = lags.LOOKBACK_DAYS
-    n_steps = features.log_demand_dt.shape[1]
-    first_b = last_b - task.context + 1 - reach
-    step_bp = first_b[:, None] + np.arange(reach + task.context + task.horizon)
-    is_inside_bp = (step_bp >= 0) & (step_bp < n_steps)
-    step_bp = np.clip(step_bp, 0, n_steps - 1)
-    near_bs, is_inside_bs1 = step_bp[:, reach:], is_inside_bp[:, reach:, None]
-    depot_b1, group_b1 = depot_b[:, None], features.group_d[depot_b][:, None]
+    lookback, n_steps = lags.LOOKBACK_DAYS, features.log_demand_dt.shape[1]
+    first_b = last_b - task.context + 1 - lookback
+    step_bp = first_b[:, None] + np.arange(lookback + task.context + task.horizon)
+    near_bs = step_bp[:, lookback:]
     every_day = {
-        name: getattr(features, f"{name}_dt")[depot_b1, step_bp] * is_inside_bp
+        name: _values_at(getattr(features, f"{name}_dt"), depot_b, step_bp, n_steps)
         for name in ALL_WINDOW_DAYS
     }
     near_days = {
-        name: getattr(features, f"{name}_dtf")[depot_b1, near_bs] * is_inside_bs1
+        name: _values_at(getattr(features, f"{name}_dtf"), depot_b, near_bs, n_steps)
         for name in CONTEXT_AND_HORIZON
     }
-    calendar = features.calendar_gtf[group_b1, near_bs] * is_inside_bs1
-    features.own.write(calendar, depot_b, first_b + reach)
+    group_b = features.group_d[depot_b]
+    calendar = _values_at(features.calendar_gtf, group_b, near_bs, n_steps)
+    features.own.write(calendar, depot_b, first_b + lookback)
     return Windows(
         depot=features.embedding_row_d[depot_b].astype(np.float32),
         calendar=calendar,
@@ -156,36 +154,25 @@ def cut_windows(
     )
 
 
-def last_windows(features: Features, task: TaskConfig) -> Windows:
-    """Cuts the newest window of every depot, mostly without copying.
+def _values_at(
+    value_rt: Float[np.ndarray, "row tail *feature"],
+    row_b: Int[np.ndarray, " batch"],
+    step_bs: Int[np.ndarray, "batch day"],
+    n_steps: int,
+) -> Float[np.ndarray, "batch day *feature"]:
+    """Values of some rows at some of `n_steps` steps, the last of which are given; else 0."""
+    n_tail = value_rt.shape[1]
+    at_bs = step_bs - (n_steps - n_tail)
+    value_bs = value_rt[row_b[:, None], np.clip(at_bs, 0, n_tail - 1)]
+    value_bs[(at_bs < 0) | (at_bs >= n_tail)] = 0.0
+    return value_bs
 
-    Args:
-      features: Features of at least the days of the window: of the whole history, or
-        limited to `LastDays`.
-      task: Sets C and H.
-    """
-    near = task.context + task.horizon
-    window = lags.LOOKBACK_DAYS + near
-    beyond = features.level_dt.shape[1] - features.n_steps - task.horizon
-    every_day = {
-        name: _last_days(getattr(features, f"{name}_dt"), window, beyond)
-        for name in ALL_WINDOW_DAYS
-    }
-    near_days = {
-        name: _last_days(getattr(features, f"{name}_dtf"), near, beyond)
-        for name in CONTEXT_AND_HORIZON
-    }
-    calendar = _last_days(features.calendar_gtf, near, beyond)[features.group_d]
-    first = features.n_steps - task.context
-    features.own.write(
-        calendar, np.arange(len(calendar)), np.full(len(calendar), first)
-    )
-    return Windows(
-        depot=features.embedding_row_d.astype(np.float32),
-        calendar=calendar,
-        **every_day,
-        **near_days,
-    )
+
+def last_windows(features: Features, task: TaskConfig) -> Windows:
+    """Cuts the newest window of every depot."""
+    n_depots = len(features.group_d)
+    last_d = np.full(n_depots, features.n_steps - 1)
+    return cut_windows(features, task, np.arange(n_depots), last_d)
 
 
 def last_calendars(features: Features, task: TaskConfig) -> Int[np.ndarray, " depot"]:
@@ -196,22 +183,6 @@ def last_calendars(features: Features, task: TaskConfig) -> Int[np.ndarray, " de
     calendar_d = features.group_d.copy()
     calendar_d[own_d] = len(features.calendar_gtf) + np.arange(len(own_d))
     return calendar_d
-
-
-def _last_days(
-    value_rt: Float[np.ndarray, "row time *feature"], n_days: int, beyond: int
-) -> Float[np.ndarray, "row {n_days} *feature"]:
-    """The `n_days` days that end `beyond` days before the last; days before the first are 0."""
-    end = value_rt.shape[1] - beyond
-    last_rt = value_rt[:, max(0, end - n_days) : end]
-    missing = n_days - last_rt.shape[1]
-    if not missing:
-        return last_rt
-    # Not by np.pad, which takes longer for its checks than for its work.
-    rows, _, *features = value_rt.shape
-    padded_rt = np.zeros((rows, n_days, *features), value_rt.dtype)
-    padded_rt[:, missing:] = last_rt
-    return padded_rt
 
 
 def column_names(kinds: Sequence[str]) -> tuple[str, ...]:

@@ -74,14 +74,13 @@ def test_windows_are_those_of_a_shared_calendar(panels):
     own, shared = (build_features(panel, kinds, HORIZON) for panel in panels)
     depot_b = np.repeat(np.arange(4), 4)
     last_b = np.tile([15, 70, N_DAYS - 2, N_DAYS - 1], 4)
-    for cut in (
-        lambda features: inputs.cut_windows(features, TASK, depot_b, last_b),
-        lambda features: inputs.last_windows(features, TASK),
-    ):
-        for name, value in cut(own)._asdict().items():
-            expected = getattr(cut(shared), name)
-            if value is not None or expected is not None:
-                np.testing.assert_allclose(value, expected, atol=1e-6, err_msg=name)
+    of_own, of_shared = (
+        inputs.cut_windows(features, TASK, depot_b, last_b)
+        for features in (own, shared)
+    )
+    for name, value in of_own._asdict().items():
+        expected = getattr(of_shared, name)
+        np.testing.assert_allclose(value, expected, atol=1e-6, err_msg=name)
     last_d = inputs.last_calendars(own, TASK)
     assert len(np.unique(last_d)) == 4
 

@@ -2,6 +2,7 @@
 
 from dataclasses import fields, replace
 from datetime import date, timedelta
+from functools import partial
 
 import numpy as np
 import pytest
@@ -83,12 +84,17 @@ def test_features_of_the_last_days_are_the_last_of_all(n_days, horizon, last_day
 
 
 @pytest.mark.parametrize("n_days", [300, 50])
-def test_the_last_slices_are_those_that_are_cut(n_days):
+def test_the_last_windows_are_those_that_are_cut_from_all_days(n_days):
     panel, task = odd_panel(n_days, seed=3), TaskConfig(7, 40)
-    features = build_features(panel, panel.calendar.kinds, 7, embedding_rows(("D1",)))
-    cut = inputs.cut_windows(features, task, np.arange(6), np.full(6, n_days - 1))
-    for name, value in inputs.last_windows(features, task)._asdict().items():
-        np.testing.assert_array_equal(value, getattr(cut, name), err_msg=name)
+    of_panel = partial(
+        build_features, panel, panel.calendar.kinds, 7, embedding_rows(("D1",))
+    )
+    last = inputs.last_windows(of_panel(last_days=LastDays(68, 1)), task)
+    last_d = np.full(6, n_days - 1)
+    cut = inputs.cut_windows(of_panel(), task, np.arange(6), last_d)
+    for name, value in inputs.shorten_context(last, 7)._asdict().items():
+        expected = getattr(inputs.shorten_context(cut, 7), name)
+        np.testing.assert_allclose(value, expected, 1e-6, 1e-6, err_msg=name)
 
 
 def test_chunks_give_the_same_city_residuals_as_the_whole_fleet(monkeypatch):
