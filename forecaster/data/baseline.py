@@ -108,25 +108,9 @@ def trimmed_mean(
         is_valid * -INFINITE_LOG_COUNT + INFINITE_LOG_COUNT for is_valid in regular
     ]
     pairs = list(zip(masked, beyond, strict=True))
-    return _without_extremes(
-        xp,
-        n_valid=reduce(xp.add, regular),
-        total=reduce(xp.add, masked),
-        highest=reduce(xp.maximum, [days - far for days, far in pairs]),
-        lowest=reduce(xp.minimum, [days + far for days, far in pairs]),
-        level=level,
-    )
-
-
-def _without_extremes(
-    xp: ModuleType,
-    n_valid: Float[ArrayT, "*day"],
-    total: Float[ArrayT, "*day"],
-    highest: Float[ArrayT, "*day"],
-    lowest: Float[ArrayT, "*day"],
-    level: Float[ArrayT, "*#day"],
-) -> Float[ArrayT, "*day"]:
-    """Mean of up to four values, given their number, sum and extremes; see `trimmed_mean`."""
+    highest = reduce(xp.maximum, [days - far for days, far in pairs])
+    lowest = reduce(xp.minimum, [days + far for days, far in pairs])
+    n_valid, total = reduce(xp.add, regular), reduce(xp.add, masked)
     has_extremes = (n_valid > 2.5).astype(total.dtype)
     kept = total - has_extremes * (highest + lowest)
     mean = kept / xp.maximum(n_valid - 2 * has_extremes, 1.0)
@@ -178,10 +162,15 @@ class BaselineResiduals:
             regular_dt &= np.abs(effect_dt) < LARGE_EFFECT
         level_dt = trailing_level(log_dt, regular_dt)
         np.copyto(level_dt, 0.0, where=np.isnan(level_dt))
-        n_weekdays_dt, trimmed_dt = _trimmed_weekday_mean(log_dt, regular_dt, level_dt)
-        residual_dt = log_dt - trimmed_dt
+        weeks = [weekday_lag(1, repeat) for repeat in range(1, REPEATS + 1)]
+        weight_dt = regular_dt.astype(np.float32)
+        weights = [lag(weight_dt, days) for days in weeks]
+        same_weekdays = [lag(log_dt, days) for days in weeks]
+        residual_dt = log_dt - trimmed_mean(
+            np, same_weekdays, weights, lag(level_dt, 1)
+        )
         residual_dt[:, 0] = 0.0
-        has_baseline_dt = n_weekdays_dt > 0
+        has_baseline_dt = reduce(np.maximum, weights) > 0
         return cls(
             log_dt=log_dt,
             observed_dt=observed_dt,
@@ -202,36 +191,6 @@ class BaselineResiduals:
         """Residuals clipped to ±`MAX_RESIDUAL`, 0 where there is none."""
         clipped_dt = np.clip(self.residual_dt, -MAX_RESIDUAL, MAX_RESIDUAL)
         return clipped_dt * self.has_residual_dt
-
-
-def _trimmed_weekday_mean(
-    log_dt: DepotTime32, regular_dt: DepotTimeFlags, level_dt: DepotTime32
-) -> tuple[DepotTime32, DepotTime32]:
-    """Number of regular days among the last four same weekdays, and their `trimmed_mean`.
-
-    The four days of a step are two pairs a fortnight apart, and each pair is computed only once.
-    """
-    reach = weekday_lag(1, REPEATS)
-    n_depots, n_steps = log_dt.shape
-    valid_dt, masked_dt = np.zeros((2, n_depots, reach + n_steps), np.float32)
-    valid_dt[:, reach:] = regular_dt
-    np.multiply(log_dt, regular_dt, out=masked_dt[:, reach:])
-    beyond_dt = INFINITE_LOG_COUNT * (1 - valid_dt)
-
-    def of_four(combine: np.ufunc, value_dt: np.ndarray) -> np.ndarray:
-        pair_dt = combine(value_dt[:, WEEK:], value_dt[:, :-WEEK])
-        both_dt = combine(pair_dt[:, 2 * WEEK :], pair_dt[:, : -2 * WEEK])
-        return np.asarray(both_dt[:, :n_steps])
-
-    n_valid_dt = of_four(np.add, valid_dt)
-    return n_valid_dt, _without_extremes(
-        np,
-        n_valid=n_valid_dt,
-        total=of_four(np.add, masked_dt),
-        highest=of_four(np.maximum, masked_dt - beyond_dt),
-        lowest=of_four(np.minimum, masked_dt + beyond_dt),
-        level=lag(level_dt, 1),
-    )
 
 
 def lag(
