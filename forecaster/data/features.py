@@ -74,7 +74,7 @@ class Features:
       start_on: Day of step 0.
       n_steps: Number of steps with actuals; later steps are days ahead.
 
-    All arrays end on the same day. With `LastDays` they begin later, and `yearly_dtf` and
+    All arrays end on the same day. With `last_days` they begin later, and `yearly_dtf` and
     `event_response_dtf` later still.
     """
 
@@ -105,27 +105,13 @@ def choose_kinds(calendar: Calendar, n_steps: int) -> tuple[str, ...]:
     return calendar.frequent_kinds(n_steps, MAX_KINDS, min_days=2)
 
 
-@dataclass(frozen=True)
-class LastDays:
-    """The last days of a panel, to which serving limits the features.
-
-    Attributes:
-      n_days: Number of days up to the newest origin.
-      n_origins: Number of last days that are origins; features needed only for days ahead
-        begin at the first origin.
-    """
-
-    n_days: int
-    n_origins: int
-
-
 def build_features(
     panel: Panel,
     kinds: Sequence[str],
     horizon: int,
     embedding_row_of: Mapping[str, int] = NO_EMBEDDINGS,
     city_mean: CityResidualMean | None = None,
-    last_days: LastDays | None = None,
+    last_days: int | None = None,
     effect_dtf: Float32[np.ndarray, "depot time_ahead ahead"] | None = None,
     weekday_prior: WeekdayPrior = NO_WEEKDAY_PRIOR,
 ) -> Features:
@@ -138,20 +124,19 @@ def build_features(
         days before the day, because an origin may be that early.
       embedding_row_of: Row of each depot that has an embedding, from `embedding_rows`.
       city_mean: Mean residuals over all depots of a city, where the panel has only some.
-      last_days: Limits the features to the last days, without changing their values; None
-        returns all days.
+      last_days: Limits the features to so many last days up to the origin, without changing
+        their values, and those needed only for days ahead to the last one; None returns all days.
       effect_dtf: From `Effects.of`; None for no effects.
       weekday_prior: Pattern towards which weekday profiles are shrunk.
     """
     if effect_dtf is None:
         effect_dtf = no_effects(panel)
     residuals = BaselineResiduals.from_panel(panel, effect_dtf[..., 0])
-    last_days = last_days or LastDays(panel.n_steps, panel.n_steps)
-    first_step = max(0, panel.n_steps - last_days.n_days)
+    first_step = 0 if last_days is None else max(0, panel.n_steps - last_days)
+    first_target = 0 if last_days is None else panel.n_steps - 1
     if city_mean is None:
         city_mean = CityResidualMean()
         city_mean.add(residuals, panel.cities, max(0, first_step - CITY_MEAN_DAYS))
-    first_target = max(0, panel.n_steps - last_days.n_origins)
     day_t = panel.days(first_step)
     weekday_profile_dt = weekday_prior.shrink(
         weekday_profile(residuals), residuals, weekdays(panel.days())

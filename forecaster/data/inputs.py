@@ -124,8 +124,7 @@ def cut_windows(
     """Cuts one window of days per row.
 
     Args:
-      features: Features of at least the days of the windows: of the whole history, or limited
-        to `LastDays`.
+      features: Features of at least the days of the windows.
       task: Sets C and H.
       depot_b: Depot of each row.
       last_b: Step of each row's last context day. Values of days outside the panel are 0,
@@ -311,16 +310,6 @@ def actuals(
     )
     age = _of_context(windows, horizon, windows.age)[..., origins, None]
     return log_demand, xp.where(age > 0, observed, 0.0)
-
-
-def shorten_context(windows: Windows, horizon: int, context: int = 1) -> Windows:
-    """Cuts the windows down to their last `context` context days."""
-    near = context + horizon
-    tail = lags.LOOKBACK_DAYS + near
-    cut_down = {name: getattr(windows, name)[..., -tail:] for name in ALL_WINDOW_DAYS}
-    for name in (*CONTEXT_AND_HORIZON, "calendar"):
-        cut_down[name] = getattr(windows, name)[..., -near:, :]
-    return windows._replace(**cut_down)
 
 
 def _of_context(

@@ -44,22 +44,9 @@ class _Runs(NamedTuple):
     end_r: Int[np.ndarray, " run"]
 
 
-class Outages(NamedTuple):
-    """Days of outages, and the steps at which orders are back.
-
-    Attributes:
-      day_dt: Whether a day belongs to an outage that is over.
-      back_r: Steps at which orders are back after days on which they were missed. They do not
-        depend on the calendar, which may turn an outage into a holiday or an event.
-    """
-
-    day_dt: Bool[np.ndarray, "depot time"]
-    back_r: Int[np.ndarray, " run"]
-
-
 def without_outages(panel: Panel) -> Panel:
     """Returns the panel with the days of outages as not observed."""
-    day_dt = find_outages(panel).day_dt
+    day_dt = find_outages(panel)
     if not day_dt.any():
         return panel
     return replace(
@@ -67,8 +54,8 @@ def without_outages(panel: Panel) -> Panel:
     )
 
 
-def find_outages(panel: Panel) -> Outages:
-    """Finds the outages that are over at the panel's origin."""
+def find_outages(panel: Panel) -> Bool[np.ndarray, "depot time"]:
+    """Whether a day belongs to an outage that is over at the panel's origin."""
     demand_dt = panel.demand_dt
     day_dt = np.zeros(demand_dt.shape, bool)
     runs = _runs_of_few_orders(demand_dt)
@@ -87,15 +74,16 @@ def find_outages(panel: Panel) -> Outages:
     np.maximum.at(last_r, run_z, step_z)
     missed_since_r = np.full(len(first_r), np.inf)
     np.minimum.at(missed_since_r, run_z, step_z)
-    back_r = _back_on(demand_dt, runs, usual_r)
-    is_over_r = (back_r >= 0) & (last_r - missed_since_r < MAX_DAYS)
+    is_over_r = _is_back(demand_dt, runs, usual_r) & (
+        last_r - missed_since_r < MAX_DAYS
+    )
     is_plain_z = ~_special_days(panel)[depot_z, step_z]
     is_missed_r = np.zeros(len(first_r), bool)
     is_missed_r[run_z[is_plain_z]] = True
     is_outage_r = is_over_r & ~_is_one_of_many(runs, is_missed_r)
     is_day_z = is_plain_z & is_outage_r[run_z]
     day_dt[depot_z[is_day_z], step_z[is_day_z]] = True
-    return Outages(day_dt, back_r[is_over_r])
+    return day_dt
 
 
 def _runs_of_few_orders(demand_dt: Float[np.ndarray, "depot time"]) -> _Runs:
@@ -124,17 +112,17 @@ def _usual_orders(
     return np.where(is_busy_kz.sum(axis=0) >= MIN_BUSY, fewest_z, 0.0)
 
 
-def _back_on(
+def _is_back(
     demand_dt: Float[np.ndarray, "depot time"],
     runs: _Runs,
     usual_r: Float[np.ndarray, " run"],
-) -> Int[np.ndarray, " run"]:
-    """Step at which orders are back; -1 if they are not, or if none were missed."""
+) -> Bool[np.ndarray, " run"]:
+    """Whether orders are back after a run in which some were missed."""
     step_kr = runs.end_r + 1 + np.arange(BACK_DAYS)[:, None]
     last = demand_dt.shape[1] - 1
     value_kr = demand_dt[runs.depot_r, np.minimum(step_kr, last)]
-    is_back_kr = (step_kr <= last) & (value_kr >= BACK_SHARE * usual_r) & (usual_r > 0)
-    return np.where(is_back_kr.any(axis=0), step_kr[0] + is_back_kr.argmax(axis=0), -1)
+    is_enough_kr = (step_kr <= last) & (value_kr >= BACK_SHARE * usual_r)
+    return (usual_r > 0) & is_enough_kr.any(axis=0)
 
 
 def _special_days(panel: Panel) -> Bool[np.ndarray, "depot time_ahead"]:

@@ -102,13 +102,6 @@ class Panel:
             signals=signals if signals and signals.names else None,
         )
 
-    def has_same_calendar(self, earlier: date, later: date, days: int) -> bool:
-        """Whether the same calendar was known at both origins, up to `days` after the earlier."""
-        if self.source is None:
-            return True
-        until = earlier + timedelta(days=days)
-        return self.source.same_events_known(earlier, later, until)
-
     def last(self, steps: int) -> "Panel":
         """Returns the panel of the last `steps` days with actuals and of the days ahead."""
         first = max(0, self.n_steps - steps)
@@ -142,7 +135,6 @@ class CalendarSource(Protocol):
     def build(
         self, origin: date, start_on: date, n_steps: int
     ) -> tuple[Bool[np.ndarray, "depot time"], Calendar]: ...
-    def same_events_known(self, earlier: date, later: date, until: date) -> bool: ...
     def of_depots(self, rows: slice | Int[np.ndarray, " some"]) -> "CalendarSource": ...
 
 

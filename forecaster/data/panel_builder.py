@@ -56,11 +56,6 @@ class EventCalendarSource:
         parts = (self.depots, events, self.holidays)
         return closed_dt, build_calendar(*parts, start_on, n_steps)
 
-    def same_events_known(self, earlier: date, later: date, until: date) -> bool:
-        """Whether the same events, starting by `until`, were known at both origins."""
-        differs = self._announced_at(earlier) != self._announced_at(later)
-        return not (differs & (self._starts <= np.datetime64(until))).any()
-
     def of_depots(
         self, rows: slice | Int[np.ndarray, " some"]
     ) -> "EventCalendarSource":
@@ -81,11 +76,7 @@ class EventCalendarSource:
         """First origin at which each event is known, and the first at which it no longer is."""
         return self._days("known_from", ALWAYS), self._days("known_until", NEVER)
 
-    @cached_property
-    def _starts(self) -> np.ndarray:
-        return self._days("starts_on")
-
-    def _days(self, column: str, missing: np.datetime64 = NEVER) -> np.ndarray:
+    def _days(self, column: str, missing: np.datetime64) -> np.ndarray:
         if column not in self.events:
             return np.full(len(self.events), missing)
         days = pd.to_datetime(self.events[column]).to_numpy("datetime64[D]")

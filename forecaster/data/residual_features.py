@@ -54,15 +54,6 @@ class CityResidualMean:
             sums = [part[in_city_d].sum(axis=0, dtype=float) for part in parts]
             self._sums_of[city] = self._sums_of.get(city, 0.0) + np.stack(sums)
 
-    def without_last(self, days: int) -> "CityResidualMean":
-        """Returns the means without the last days."""
-        return CityResidualMean(
-            {
-                city: sums_2t[:, : sums_2t.shape[1] - days]
-                for city, sums_2t in self._sums_of.items()
-            }
-        )
-
     def of(self, cities: Sequence[str]) -> DepotTime32:
         """Returns the mean of each depot's city; 0 where it has no residual."""
         mean_of = {}

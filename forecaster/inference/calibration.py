@@ -71,11 +71,9 @@ def _holdout_forecasts(
 ) -> HoldoutForecasts:
     """Raw forecasts of an artefact from each origin, with the actuals of the panel `known`."""
     baseline, correction, spread, actual, valid = [], [], [], [], []
-    days = [panel.day(step) for step in origins]
-    for raw in predict.predict_origins(artefact, panel, days):
-        actual.append(
-            _actuals_after(known, known.step(raw.origin_on), artefact.horizon)
-        )
+    for step in origins:
+        raw = predict.predict(artefact, panel.as_of(panel.day(step)))
+        actual.append(_actuals_after(known, step, artefact.horizon))
         baseline.append(raw.baseline_dh)
         correction.append(raw.correction_dh)
         spread.append(np.hypot(raw.spread_d[:, None], raw.effect_sd_dh))

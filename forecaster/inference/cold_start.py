@@ -21,19 +21,18 @@ MATURE = YOUNG_DAYS
 """Sentinel that `own_days` returns for mature depots; not a number of days."""
 
 
-def own_days(panel: Panel, end: int, reach: int) -> Int[np.ndarray, " depot"]:
+def own_days(panel: Panel, reach: int) -> Int[np.ndarray, " depot"]:
     """Days since each depot's first observed day, capped where more would fill the same history.
 
     Args:
       panel: Panel whose demand is read.
-      end: Step after the origin.
       reach: Days up to the origin that a forecast reads.
 
     Returns:
       0 without an observed day, 1 to `SCALE_DAYS` for a young depot, else `MATURE`,
       which stands for any age.
     """
-    observed_dt = panel.observed_dt[:, max(0, end - reach) : end]
+    observed_dt = panel.last(reach).observed_dt
     has_days_d = observed_dt.any(axis=1)
     age_d = observed_dt.shape[1] - observed_dt.argmax(axis=1)
     own_d = np.where(age_d < YOUNG_DAYS, np.minimum(age_d, SCALE_DAYS), MATURE)

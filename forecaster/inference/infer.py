@@ -3,9 +3,8 @@
 It is computed from the network's raw log-count forecasts, see `predict`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
 from types import MappingProxyType
 
 import numpy as np
@@ -72,32 +71,6 @@ def forecast(
     return postprocess(
         artefact, panel, predict.predict(artefact, panel), missing_days, point
     )
-
-
-def forecast_origins(
-    artefact: Artefact,
-    panel: Panel,
-    origins: Sequence[date],
-    point: PointFor = DEFAULT_POINT,
-) -> Iterator[tuple[date, Forecast]]:
-    """Forecasts every depot from each of some origins, in few passes of the network.
-
-    The features of a day derive only from its past, so the features of one panel serve every
-    origin in it. A later origin of a pass reads up to `predict.MAX_ORIGINS` more context
-    days than in a pass of its own; their influence on the network's state has nearly faded.
-
-    Args:
-      artefact: From `artefact.load`.
-      panel: Demand and calendar as known at the last of the origins; `Panel.as_of`
-        restores what was known at the earlier ones.
-      origins: In order, within the panel.
-      point: Criterion of the point forecasts, see `config.POINT_SHIFTS`.
-
-    Raises:
-      NoDataError: as `forecast`, at one of the origins.
-    """
-    for raw in predict.predict_origins(artefact, panel, origins):
-        yield raw.origin_on, postprocess(artefact, panel, raw, NONE_MISSING, point)
 
 
 def orders(log_count: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:

@@ -53,37 +53,32 @@ class _Buffers(NamedTuple):
     sum_mgb: Float32[np.ndarray, "member gates batch"]
 
 
-def last_states(
+def last_state(
     layers: tuple[Layer, Layer],
     kernel_cgf: Float32[np.ndarray, "context members_gates feature"],
     input_cfb: Float32[np.ndarray, "context feature batch"],
-    n_days: int,
-) -> Float32[np.ndarray, "member batch {n_days} unit"]:
-    """Runs the layers, and returns the second one's states on the last days.
+) -> Float32[np.ndarray, "member batch unit"]:
+    """Runs the layers, and returns the second one's state on the last day.
 
     Args:
       layers: The second reads the states of the first.
       kernel_cgf: Input kernel of the first layer on each day, of all members; it replaces
         the layer's own.
       input_cfb: Input of the first layer.
-      n_days: Number of last days returned.
     """
     first, second = layers
-    context, _, batch = input_cfb.shape
+    batch = input_cfb.shape[2]
     members, gates, width = first.recurrent_kernel_mgs.shape
     buffers = _Buffers(*np.empty((2, members, gates, batch), np.float32))
     first_msb, second_msb = np.zeros((2, members, width, batch), np.float32)
     first_msb[:, -1] = second_msb[:, -1] = ONE
-    last_moub = np.empty((members, n_days, width - 1, batch), np.float32)
     flat_input_gb = buffers.input_mgb.reshape(members * gates, batch)
-    for day, value_fb in enumerate(input_cfb):
-        np.matmul(kernel_cgf[day], value_fb, out=flat_input_gb)
+    for kernel_gf, value_fb in zip(kernel_cgf, input_cfb, strict=True):
+        np.matmul(kernel_gf, value_fb, out=flat_input_gb)
         _step(first.recurrent_kernel_mgs, first_msb, buffers)
         np.matmul(second.input_kernel_mgi, first_msb, out=buffers.input_mgb)
         _step(second.recurrent_kernel_mgs, second_msb, buffers)
-        if day >= context - n_days:
-            last_moub[:, day - context + n_days] = second_msb[:, :-1]
-    return np.transpose(last_moub, (0, 3, 1, 2))
+    return np.swapaxes(second_msb[:, :-1], 1, 2)
 
 
 def _step(

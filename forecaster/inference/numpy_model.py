@@ -8,8 +8,8 @@ from jaxtyping import Float32, Int
 
 from forecaster.data import inputs
 from forecaster.data.calendar_features import SEASON_COLUMNS
-from forecaster.data.inputs import FutureFeatures, Windows
-from forecaster.inference.numpy_gru import HALF, Layer, last_states
+from forecaster.data.inputs import Windows
+from forecaster.inference.numpy_gru import HALF, Layer, last_state
 
 Weights = dict[str, np.ndarray]
 
@@ -45,19 +45,14 @@ class Network:
         ]
 
     def forward(
-        self,
-        windows: Windows,
-        n_origins: int = 1,
-        group_b: Int[np.ndarray, " batch"] | None = None,
+        self, windows: Windows, group_b: Int[np.ndarray, " batch"] | None = None
     ) -> tuple[
-        Float32[np.ndarray, "batch origin horizon"],
-        Float32[np.ndarray, "batch origin horizon"],
+        Float32[np.ndarray, "batch horizon"], Float32[np.ndarray, "batch horizon"]
     ]:
-        """Returns the baseline forecast from the last context days, and the network's correction.
+        """Returns the baseline forecast from the last context day, and the network's correction.
 
         Args:
           windows: Windows with a batch axis.
-          n_origins: Number of last context days that are origins.
           group_b: Number of each depot's calendar; equal numbers are computed once. None
             treats all calendars as different.
 
@@ -66,17 +61,18 @@ class Network:
         """
         columns = inputs.past_columns(np, windows, self._horizon)
         past_cfb = _stack_with_depots_last([np.asarray(column) for column in columns])
-        near = inputs.shorten_context(windows, self._horizon, n_origins)
-        future = inputs.future(np, near, self._horizon)
+        future = inputs.future(np, windows, self._horizon, slice(-1, None))
+        baseline_bh = np.asarray(future.baseline)[:, 0]
         calendars = _Calendars.of(windows, group_b)
-        state_mbou = self._encoder.last_states(past_cfb, calendars, n_origins)
-        past_bof = past_cfb[-n_origins:].transpose(2, 0, 1)
+        state_mbu = self._encoder.last_state(past_cfb, calendars)
         depot_b = np.asarray(windows.depot).astype(int)
-        correction_boh = np.zeros_like(future.baseline)
-        for head, state_bou in zip(self._heads, state_mbou, strict=True):
-            origin_bof = np.concatenate([state_bou, past_bof], axis=-1)
-            correction_boh += head.correction(origin_bof, future, calendars, depot_b)
-        return np.asarray(future.baseline), correction_boh / len(self._heads)
+        correction_bh = np.zeros_like(baseline_bh)
+        for head, state_bu in zip(self._heads, state_mbu, strict=True):
+            origin_bf = np.concatenate([state_bu, past_cfb[-1].T], axis=-1)
+            correction_bh += head.correction(
+                origin_bf, future.features[:, 0], calendars, depot_b
+            )
+        return baseline_bh, correction_bh / len(self._heads)
 
 
 class _PastEncoder:
@@ -100,13 +96,12 @@ class _PastEncoder:
             of_calendar_mgk @ bias_mk[..., None] + kernel_mgf[..., -1:]
         )
 
-    def last_states(
+    def last_state(
         self,
         past_cfb: Float32[np.ndarray, "context feature batch"],
         calendars: _Calendars,
-        n_days: int,
-    ) -> Float32[np.ndarray, "member batch {n_days} unit"]:
-        """States of every member on the last days."""
+    ) -> Float32[np.ndarray, "member batch unit"]:
+        """State of every member on the last day."""
         context, _, batch = past_cfb.shape
         value_gcf = calendars.value_gsf[:, :context]
         rest_ckb, kernel_cgk = self._calendar_input(value_gcf, calendars.row_b)
@@ -114,7 +109,7 @@ class _PastEncoder:
         input_cfb = np.concatenate([past_cfb, rest_ckb], axis=1)
         past_cgp = np.broadcast_to(self._past_gp, (context, *self._past_gp.shape))
         kernel_cgf = np.concatenate([past_cgp, kernel_cgk], axis=-1)
-        return last_states(self._layers, kernel_cgf, input_cfb, n_days)
+        return last_state(self._layers, kernel_cgf, input_cfb)
 
     def _calendar_input(
         self,
@@ -186,31 +181,26 @@ class _HorizonHead:
 
     def correction(
         self,
-        origin_bof: Float32[np.ndarray, "batch origin feature"],
-        future: FutureFeatures,
+        origin_bf: Float32[np.ndarray, "batch feature"],
+        future_bhf: Float32[np.ndarray, "batch horizon future"],
         calendars: _Calendars,
         depot_b: Int[np.ndarray, " batch"],
-    ) -> Float32[np.ndarray, "batch origin horizon"]:
-        """Correction to the baseline forecasts of the days after each origin."""
-        batch, n_origins, horizon, _ = future.features.shape
+    ) -> Float32[np.ndarray, "batch horizon"]:
+        """Correction to the baseline forecasts of the days ahead."""
+        batch, horizon, _ = future_bhf.shape
         embedding_be = self._embedding[depot_b] * (depot_b > 0)[:, None]
         gain_b1m = (embedding_be @ self._gain_em)[:, None]
-        days_gsf = calendars.value_gsf[:, 1 - n_origins - horizon :]
-        day_gsm = _dense(days_gsf, self._calendar_fm)
-        answer_gsm = _dense(days_gsf[..., SEASON_COLUMNS:], self._answer_fm)
-        correction_boh = np.empty((batch, n_origins, horizon), np.float32)
-        for origin in range(n_origins):
-            ahead = slice(origin, origin + horizon)
-            calendar_ghm = day_gsm[:, ahead] + self._bias_hm
-            origin_bf = np.concatenate([origin_bof[:, origin], embedding_be], axis=1)
-            sum_bhm = (origin_bf @ self._origin_fx).reshape(batch, *self._bias_hm.shape)
-            sum_bhm += _dense(future.features[:, origin], self._target_fm)
-            sum_bhm += calendar_ghm[calendars.row_b]
-            sum_bhm += gain_b1m * answer_gsm[:, ahead][calendars.row_b]
-            mixed_bhm = _dense(_silu(sum_bhm), self._mix_mm)
-            mixed_bhm += self._mix_bias_m
-            correction_boh[:, origin] = _silu(mixed_bhm) @ self._correction_m
-        return correction_boh + self._correction_bias
+        ahead_ghf = calendars.value_gsf[:, -horizon:]
+        calendar_ghm = _dense(ahead_ghf, self._calendar_fm) + self._bias_hm
+        answer_ghm = _dense(ahead_ghf[..., SEASON_COLUMNS:], self._answer_fm)
+        origin_bf = np.concatenate([origin_bf, embedding_be], axis=1)
+        sum_bhm = (origin_bf @ self._origin_fx).reshape(batch, *self._bias_hm.shape)
+        sum_bhm += _dense(future_bhf, self._target_fm)
+        sum_bhm += calendar_ghm[calendars.row_b]
+        sum_bhm += gain_b1m * answer_ghm[calendars.row_b]
+        mixed_bhm = _dense(_silu(sum_bhm), self._mix_mm)
+        mixed_bhm += self._mix_bias_m
+        return _silu(mixed_bhm) @ self._correction_m + self._correction_bias
 
 
 def _dense(value: np.ndarray, kernel: np.ndarray) -> np.ndarray:

@@ -75,8 +75,8 @@ def measure_parity(
     Raises:
       ArtefactError: NumPy and Flax differ by more than 1e-5 log counts.
     """
-    baseline_boh, correction_boh = artefact.network.forward(windows)
-    numpy_bh = (baseline_boh + correction_boh)[:, 0]
+    baseline_bh, correction_bh = artefact.network.forward(windows)
+    numpy_bh = baseline_bh + correction_bh
     error = float(np.abs(numpy_bh - flax_forecast(artefact, params, windows)).max())
     if not error <= PARITY_LIMIT:
         raise ArtefactError(

@@ -27,23 +27,17 @@ def with_zeros(days, rows=slice(None), panel=None):
 
 def found(panel):
     """Depots and days of outages."""
-    return {
-        *zip(
-            *map(np.ndarray.tolist, np.nonzero(find_outages(panel).day_dt)), strict=True
-        )
-    }
+    return {*zip(*map(np.ndarray.tolist, np.nonzero(find_outages(panel))), strict=True)}
 
 
 @pytest.mark.parametrize("days", [1, 3, 10, 40, outages.MAX_DAYS])
 def test_days_without_orders_are_an_outage_once_orders_are_back(days):
     panel = with_zeros(slice(120, 120 + days), rows=[1])
     assert found(panel) == {(1, 120 + day) for day in range(days)}
+    last = panel.day(119 + days)
+    assert found(panel.as_of(last)) == set(), "perhaps for good"
     # A Sunday has less than half of a Friday's orders.
-    [back_on] = find_outages(panel).back_r.tolist()
-    assert 0 <= back_on - 120 - days <= 1
-    over = panel.day(back_on)
-    assert found(panel.as_of(over)) == found(panel)
-    assert found(panel.as_of(over - timedelta(days=1))) == set(), "perhaps for good"
+    assert found(panel.as_of(last + timedelta(days=2))) == found(panel)
 
 
 def test_a_longer_run_is_a_depot_that_begins_anew():
@@ -147,27 +141,6 @@ def test_what_follows_is_forecast_as_if_the_days_had_not_been_observed():
     assert np.isnan(without_outages(panel).demand_dt[:, 150:160]).all()
 
 
-@pytest.mark.parametrize("announced", [None, 195])
-def test_many_origins_see_an_outage_as_each_alone_does(announced):
-    """Also if it turns out to have been an event, which is announced when it is over."""
-    events = make_events()
-    if announced:
-        days = [START + timedelta(days=day) for day in (185, 189, announced)]
-        events = make_events(("strike", days[0], days[1], None, None, days[2]))
-    panel = with_zeros(
-        slice(185, 190), [1, 2], make_panel(n_days=N_DAYS, events=events)
-    )
-    artefact = make_artefact(panel)
-    origins = [panel.day(step) for step in range(182, N_DAYS - 1)]
-    for origin, one in infer.forecast_origins(artefact, panel, origins):
-        alone = infer.forecast(artefact, panel.as_of(origin))
-        for name in ("p10_dh", "p50_dh", "p90_dh"):
-            np.testing.assert_allclose(
-                getattr(one, name), getattr(alone, name), rtol=2e-4, err_msg=name
-            )
-    assert list(infer.forecast_origins(artefact, panel, [])) == []
-
-
 def test_an_outage_at_the_edge_of_the_receptive_field_is_found():
     panel = make_panel(n_days=1500)
     artefact = make_artefact(panel)
@@ -176,7 +149,7 @@ def test_an_outage_at_the_edge_of_the_receptive_field_is_found():
     panel = with_zeros(slice(first - 20, first + 20), [1], panel)
     cut = panel.last(reach)
     near = slice(first - panel.n_steps, None)
-    of_cut, of_whole = (find_outages(each).day_dt[:, near] for each in (cut, panel))
+    of_cut, of_whole = (find_outages(each)[:, near] for each in (cut, panel))
     assert of_whole[1, :20].all()
     np.testing.assert_array_equal(of_cut, of_whole)
 
@@ -268,10 +241,8 @@ def test_outages_are_those_of_an_oracle_and_no_later_day_changes_them(
     demand_dt[rng.random(demand_dt.shape) < share / 2] = np.nan
     panel = replace(panel, demand_dt=demand_dt)
     assert found(panel) == oracle(demand_dt)
-    known, back_r = found(panel), find_outages(panel).back_r
+    known = found(panel)
     for cut in rng.integers(30, N_DAYS, 5):
         before = found(panel.as_of(panel.day(int(cut) - 1)))
         assert before == oracle(demand_dt[:, :cut])
         assert before <= known
-        if before != {each for each in known if each[1] < cut}:
-            assert (back_r >= cut).any()

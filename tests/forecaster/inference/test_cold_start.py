@@ -34,7 +34,7 @@ def with_days(panel, days):
 
 
 def filled(panel):
-    own_d = own_days(panel, panel.n_steps, N_DAYS)
+    own_d = own_days(panel, N_DAYS)
     demand_dt = panel.demand_dt.copy()
     demand_dt[own_d != MATURE] = impute_from_peers(panel, own_d)
     return demand_dt
@@ -114,5 +114,6 @@ def test_own_days_count_up_to_a_week_and_then_stay():
     demand_dt = panel.demand_dt.copy()
     demand_dt[0, :20] = np.nan
     panel = replace(panel, demand_dt=demand_dt)
-    own = [int(own_days(panel, end, N_DAYS)[0]) for end in (20, 21, 26, 27, 47, 48)]
+    ends = (19, 20, 25, 26, 46, 47)
+    own = [int(own_days(panel.as_of(panel.day(end)), N_DAYS)[0]) for end in ends]
     assert own == [0, 1, 6, 7, 7, MATURE]

@@ -45,7 +45,6 @@ def test_a_depot_that_was_shut_is_not_forecast_far_below_its_median() -> None:
     # Ten days of zeros leave a spread of 2 log counts for 56 days: 0.2 * 2 ** 2 is -55 %.
     zero_dh = np.zeros((2, 7), np.float32)
     raw = RawForecast(
-        origin_on=START,
         baseline_dh=zero_dh,
         correction_dh=zero_dh,
         spread_d=np.array([0.2, 2.0], np.float32),

@@ -10,7 +10,7 @@ import pytest
 from forecaster.config import TaskConfig
 from forecaster.data import inputs
 from forecaster.data.baseline import BaselineResiduals
-from forecaster.data.features import LastDays, build_features, embedding_rows
+from forecaster.data.features import build_features, embedding_rows
 from forecaster.data.panel import Panel
 from forecaster.data.residual_features import CityResidualMean
 from forecaster.inference import predict
@@ -59,10 +59,10 @@ def odd_panel(n_days: int, seed: int, ahead: int = 21) -> Panel:
 @pytest.mark.parametrize(
     ("n_days", "horizon", "last_days"),
     [
-        (1000, 7, LastDays(68, 1)),
-        (760, 7, LastDays(40, 12)),
-        (400, 10, LastDays(90, 1)),
-        (50, 7, LastDays(68, 3)),
+        (1000, 7, 68),
+        (760, 7, 40),
+        (400, 10, 90),
+        (50, 7, 68),
     ],
 )
 def test_features_of_the_last_days_are_the_last_of_all(n_days, horizon, last_days):
@@ -70,12 +70,12 @@ def test_features_of_the_last_days_are_the_last_of_all(n_days, horizon, last_day
     kinds, rows = panel.calendar.kinds, embedding_rows(panel.depot_ids[:4])
     whole = build_features(panel, kinds, horizon, rows)
     some = build_features(panel, kinds, horizon, rows, last_days=last_days)
-    assert some.n_steps == min(last_days.n_days, n_days)
+    assert some.n_steps == min(last_days, n_days)
     for name in (field.name for field in fields(some)):
         result, all_of_it = getattr(some, name), getattr(whole, name)
         if name.endswith(("_dt", "_dtf", "_gtf")) and all_of_it is not None:
-            origins = name in ("yearly_dtf", "event_response_dtf")
-            read = min(last_days.n_origins if origins else last_days.n_days, n_days)
+            is_of_days_ahead = name in ("yearly_dtf", "event_response_dtf")
+            read = 1 if is_of_days_ahead else min(last_days, n_days)
             assert result.shape[1] == read + panel.ahead, name
             all_of_it = all_of_it[:, -result.shape[1] :]
             np.testing.assert_allclose(result, all_of_it, 1e-6, 1e-7, err_msg=name)
@@ -89,12 +89,14 @@ def test_the_last_windows_are_those_that_are_cut_from_all_days(n_days):
     of_panel = partial(
         build_features, panel, panel.calendar.kinds, 7, embedding_rows(("D1",))
     )
-    last = inputs.last_windows(of_panel(last_days=LastDays(68, 1)), task)
+    last = inputs.last_windows(of_panel(last_days=68), task)
     last_d = np.full(6, n_days - 1)
     cut = inputs.cut_windows(of_panel(), task, np.arange(6), last_d)
-    for name, value in inputs.shorten_context(last, 7)._asdict().items():
-        expected = getattr(inputs.shorten_context(cut, 7), name)
-        np.testing.assert_allclose(value, expected, 1e-6, 1e-6, err_msg=name)
+    for name, value in last._asdict().items():
+        is_of_days_ahead = name in ("yearly", "event_response")
+        read = np.s_[:, task.context :] if is_of_days_ahead else np.s_[:]
+        expected = getattr(cut, name)[read]
+        np.testing.assert_allclose(value[read], expected, 1e-6, 1e-6, err_msg=name)
 
 
 def test_chunks_give_the_same_city_residuals_as_the_whole_fleet(monkeypatch):

@@ -51,7 +51,7 @@ def test_numpy_equals_flax_for_several_lengths(horizon, context):
     panel = make_panel(n_depots=5, n_days=150, ahead=horizon)
     artefact, params, windows = trained_looking(panel, horizon, context)
     np.testing.assert_allclose(
-        np.add(*artefact.network.forward(windows))[:, 0],
+        np.add(*artefact.network.forward(windows)),
         export.flax_forecast(artefact, params, windows),
         atol=1e-5,
     )
@@ -64,7 +64,7 @@ def test_a_calendar_is_computed_once_for_its_depots_or_for_each():
     assert windows.calendar.shape[2] < panel.n_depots
     expected = export.flax_forecast(artefact, params, windows)
     for group_b in (None, panel.calendar.group_d, np.arange(24) % 3):
-        result = np.add(*artefact.network.forward(windows, 1, group_b))[:, 0]
+        result = np.add(*artefact.network.forward(windows, group_b))
         np.testing.assert_allclose(result, expected, atol=1e-5)
 
 
