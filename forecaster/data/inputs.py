@@ -185,7 +185,7 @@ def last_calendars(features: Features, task: TaskConfig) -> Int[np.ndarray, " de
 
 
 def column_names(kinds: Sequence[str]) -> tuple[str, ...]:
-    """Names of the network's input columns: first `past`, then `future`, then the calendar."""
+    """Names of the network's input columns: first the past, then `future`, then the calendar."""
     return (*PAST_COLUMNS, *FUTURE_COLUMNS, *calendar_names(kinds))
 
 
@@ -194,17 +194,10 @@ def n_context(windows: Windows, horizon: int) -> int:
     return int(windows.calendar.shape[-2]) - horizon
 
 
-def past(
-    xp: ModuleType, windows: Windows, horizon: int
-) -> Float[Array, "*batch context past"]:
-    """Features of each context day, `PAST_COLUMNS`."""
-    return xp.stack(past_columns(xp, windows, horizon), axis=-1)
-
-
 def past_columns(
     xp: ModuleType, windows: Windows, horizon: int
 ) -> list[Float[Array, "*batch context"]]:
-    """The columns of `past` as a list; serving stacks them with depots as the last axis."""
+    """Features of each context day, `PAST_COLUMNS`; serving stacks them with depots last."""
     ago = partial(_of_context, windows, horizon)
     level = ago(windows.level)
     observed = [ago(windows.observed, day) for day in range(RECENT_DAYS + 1)]
@@ -245,7 +238,11 @@ def future(
     weekdays = lags.same_weekdays(xp.stack(days, axis=-2), *cut)
     log_demand, observed, regular = (weekdays[..., n, :, :, :] for n in range(3))
     level = _of_context(windows, horizon, windows.level)[..., origins, None]
-    trimmed = trimmed_mean(xp, _repeats(log_demand), _repeats(regular), level)
+    log_demands, regulars = (
+        [value[..., repeat] for repeat in range(REPEATS)]
+        for value in (log_demand, regular)
+    )
+    trimmed = trimmed_mean(xp, log_demands, regulars, level)
     profile = lags.same_weekdays(windows.weekday_profile, *cut)[..., 0]
     smoothed = (
         _of_context(windows, horizon, windows.smooth)[..., origins, None] + profile
@@ -282,12 +279,6 @@ def _effects_ahead(
         return ahead[..., 0]
     day_h = np.arange(horizon)
     return ahead[..., day_h, day_h]
-
-
-def _repeats(
-    value: Float[Array, "*batch origin weekday repeat"],
-) -> list[Float[Array, "*batch origin weekday"]]:
-    return [value[..., repeat] for repeat in range(REPEATS)]
 
 
 def actuals(

@@ -66,7 +66,8 @@ class DepotForecaster(nn.Module):
         With `train`, dropout is on and needs the key `dropout`.
         """
         context = inputs.n_context(windows, self.horizon)
-        past_cf = jnp.asarray(inputs.past(jnp, windows, self.horizon))
+        columns = inputs.past_columns(jnp, windows, self.horizon)
+        past_cf = jnp.stack([jnp.asarray(column) for column in columns], axis=-1)
         day_sm = self.calendar(windows.calendar)
         state_cu = self.past_encoder(past_cf, day_sm[:context], train)
         effect_sm = self.depot_effect(windows.depot, windows.calendar, train)
