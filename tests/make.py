@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 
 from forecaster.config import ModelConfig, TaskConfig
-from forecaster.data import inputs
+from forecaster.data import effects, inputs
+from forecaster.data.baseline import BaselineResiduals
 from forecaster.data.calendar_effects import CalendarEffects
 from forecaster.data.calendar_features import SEASON_COLUMNS, column_names
 from forecaster.data.effect_columns import effect_columns
@@ -88,6 +89,11 @@ def make_panel(
         "through": START + timedelta(days=n_days - 1),
     }
     return build_panel(**own | tables, ahead=ahead)
+
+
+def make_residuals(panel: Panel) -> BaselineResiduals:
+    """Residuals of the baseline where the calendar has no effects."""
+    return BaselineResiduals.from_panel(panel, effects.no_effects(panel)[..., 0])
 
 
 def make_artefact(

@@ -144,22 +144,21 @@ class BaselineResiduals:
     def from_panel(
         cls,
         panel: Panel,
-        effect_dt: Float32[np.ndarray, "depot time_ahead"] | None = None,
+        effect_dt: Float32[np.ndarray, "depot time_ahead"],
     ) -> "BaselineResiduals":
         """Computes the residuals of every depot of a panel.
 
         Args:
           panel: Demand up to the origin and the calendar beyond it.
-          effect_dt: Effects as known on the day before, log counts; None for no effects.
+          effect_dt: Effects as known on the day before, log counts.
         """
         shape, n_steps = (panel.n_depots, panel.n_steps + panel.ahead), panel.n_steps
         log_dt, observed_dt = np.zeros(shape, np.float32), np.zeros(shape, bool)
         log_dt[:, :n_steps] = log_counts(panel.demand_dt)
         observed_dt[:, :n_steps] = panel.observed_dt
+        log_dt = (log_dt - effect_dt) * observed_dt
         regular_dt = observed_dt & ~panel.calendar.of_kind(HOLIDAY)
-        if effect_dt is not None:
-            log_dt = (log_dt - effect_dt) * observed_dt
-            regular_dt &= np.abs(effect_dt) < LARGE_EFFECT
+        regular_dt &= np.abs(effect_dt) < LARGE_EFFECT
         level_dt = trailing_level(log_dt, regular_dt)
         np.copyto(level_dt, 0.0, where=np.isnan(level_dt))
         weeks = [weekday_lag(1, repeat) for repeat in range(1, REPEATS + 1)]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from forecaster.data import baseline
 from forecaster.data.baseline import BaselineResiduals
-from tests.make import make_panel
+from tests.make import make_panel, make_residuals
 
 
 def smoothed(log_dt, regular_dt=None, level_dt=None, spread=0.2):
@@ -106,9 +106,7 @@ def test_rates_are_weighted_as_a_loop_weights_them(n_steps, missing, seed, first
 def residuals_of(counts):
     """Residuals of depots with these counts, without holidays or events."""
     panel = make_panel(*counts.shape)
-    return BaselineResiduals.from_panel(
-        replace(panel, demand_dt=counts.astype(np.float32))
-    )
+    return make_residuals(replace(panel, demand_dt=counts.astype(np.float32)))
 
 
 def last_week_share(counts):

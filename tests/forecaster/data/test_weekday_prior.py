@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from forecaster.data.baseline import BaselineResiduals, weekday_profile
+from forecaster.data.baseline import weekday_profile
 from forecaster.data.dates import weekdays
 from forecaster.data.weekday_prior import (
     NO_WEEKDAY_PRIOR,
     fit_weekday_prior,
     profile_noise,
 )
-from tests.make import make_panel
+from tests.make import make_panel, make_residuals
 
 PATTERN = np.array([0.2, 0.1, 0.0, 0.1, 0.3, -0.2, -0.5])
 
@@ -24,7 +24,7 @@ def fleet(pattern_dw, weeks, mean=8.0, seed=0):
     panel = make_panel(*counts.shape)
     shift = panel.start_on.weekday()
     panel = replace(panel, demand_dt=np.roll(counts, -shift, axis=1))
-    return panel, BaselineResiduals.from_panel(panel)
+    return panel, make_residuals(panel)
 
 
 def shrunk(panel, residuals):
@@ -83,7 +83,7 @@ def test_the_noise_of_a_profile_is_its_variance_over_equal_depots():
     rng = np.random.default_rng(0)
     level_dt = np.repeat(np.exp(rng.normal(0, 0.5, (400, 16))), 7, axis=1)
     jumping = replace(panel, demand_dt=(panel.demand_dt * level_dt).astype(np.float32))
-    residuals = BaselineResiduals.from_panel(jumping)
+    residuals = make_residuals(jumping)
     assert profile_noise(residuals)[:, last].mean() < 4 * noise
 
 
@@ -93,7 +93,7 @@ def test_a_depot_that_is_closed_on_sundays_keeps_the_mean_of_its_open_days():
     demand_dt = panel.demand_dt.copy()
     demand_dt[:, weekday_t == 6] = np.nan
     panel = replace(panel, demand_dt=demand_dt)
-    own, drawn, _ = shrunk(panel, BaselineResiduals.from_panel(panel))
+    own, drawn, _ = shrunk(panel, make_residuals(panel))
     assert abs((drawn - own)[:, :6].mean()) < 0.02
     assert error(drawn[:, :6], np.tile(PATTERN[:6], (40, 1))) < 0.7 * error(
         own[:, :6], np.tile(PATTERN[:6], (40, 1))
@@ -105,6 +105,6 @@ def test_the_profile_of_a_day_reads_no_later_day():
     prior = fit_weekday_prior(panel, np.zeros_like(residuals.log_dt))
     whole = prior.shrink(weekday_profile(residuals), residuals, weekdays(panel.days()))
     before = panel.as_of(panel.day(99))
-    known = BaselineResiduals.from_panel(before)
+    known = make_residuals(before)
     part = prior.shrink(weekday_profile(known), known, weekdays(before.days()))
     np.testing.assert_allclose(part[:, :100], whole[:, :100], rtol=1e-5, atol=1e-6)

@@ -9,7 +9,6 @@ import pytest
 
 from forecaster.config import TaskConfig
 from forecaster.data import inputs
-from forecaster.data.baseline import BaselineResiduals
 from forecaster.data.features import build_features, embedding_rows
 from forecaster.data.panel import Panel
 from forecaster.data.residual_features import CityResidualMean
@@ -22,6 +21,7 @@ from tests.make import (
     make_events,
     make_holidays,
     make_panel,
+    make_residuals,
 )
 
 HOLIDAYS = [
@@ -116,7 +116,7 @@ def test_chunks_give_the_same_city_residuals_as_the_whole_fleet(monkeypatch):
     panel = replace(panel, demand_dt=np.nan_to_num(panel.demand_dt, nan=80.0))
     predict.predict(artefact, panel)
     whole = CityResidualMean()
-    whole.add(BaselineResiduals.from_panel(panel), panel.cities)
+    whole.add(make_residuals(panel), panel.cities)
     late_dt, all_dt = recorded[0].of(panel.cities), whole.of(panel.cities)
     read = artefact.task.context + 28 + 3 + panel.ahead
     np.testing.assert_allclose(late_dt[:, -read:], all_dt[:, -read:], 1e-5, 1e-6)
