@@ -5,7 +5,7 @@ Depots are computed in chunks, on all cores, so that memory does not grow with t
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,6 +27,7 @@ from forecaster.errors import NoDataError
 from forecaster.inference.artefact import Artefact
 from forecaster.inference.cold_start import MATURE, impute_from_peers, own_days, peers
 from forecaster.inference.intervals import COLD_START_SPREAD
+from forecaster.inference.numpy_model import Network
 
 DEPOTS_PER_CHUNK = 256
 """Depots whose features are in memory at once, for each core. With smaller chunks, threads
@@ -89,72 +90,58 @@ def _network_forecasts(
     panel, is_new_d = panel.last(_feature_days(artefact)), own_d != MATURE
     # NumPy's products and functions release the interpreter lock.
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        predictor = _Predictor(artefact, threads)
         city_mean = None
         if panel.n_depots > DEPOTS_PER_CHUNK or is_new_d.any():
-            city_mean = predictor.city_residual_mean(panel)
+            city_mean = _city_residual_mean(artefact, panel, threads)
         if is_new_d.any():
             demand_dt = panel.demand_dt.copy()
             demand_dt[is_new_d] = impute_from_peers(panel, own_d)
             panel = replace(panel, demand_dt=demand_dt)
-        return predictor.predict(panel, city_mean)
+        # The network is built here once, and not in every thread.
+        shared = (artefact, artefact.network, embedding_rows(artefact.depot_ids))
+        forecast_chunk = partial(_forecast_chunk, *shared, city_mean)
+        parts = list(threads.map(forecast_chunk, _chunks(panel)))
+    return _NetworkForecasts(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-class _Predictor:
-    """Runs the network on chunks of depots."""
+def _forecast_chunk(
+    artefact: Artefact,
+    network: Network,
+    embedding_row_of: Mapping[str, int],
+    city_mean: CityResidualMean | None,
+    panel: Panel,
+) -> _NetworkForecasts:
+    """Forecasts some depots; `city_mean` may be None if they are the whole fleet."""
+    features = build_features(
+        panel,
+        artefact.kinds,
+        artefact.horizon,
+        embedding_row_of,
+        city_mean,
+        artefact.task.context + lags.LOOKBACK_DAYS,
+        artefact.effects.of(panel, artefact.horizon),
+        artefact.effects.weekdays,
+    )
+    windows = inputs.last_windows(features, artefact.task)
+    calendars = inputs.last_calendars(features, artefact.task)
+    baseline_dh, correction_dh = network.forward(windows, calendars)
+    spread_d = features.spread_dt[:, features.n_steps - 1]
+    return _NetworkForecasts(baseline_dh, correction_dh, spread_d)
 
-    def __init__(self, artefact: Artefact, threads: ThreadPoolExecutor) -> None:
-        self._artefact, self._threads = artefact, threads
-        # Built here once, and not in every thread.
-        self._network = artefact.network
-        self._embedding_row_of = embedding_rows(artefact.depot_ids)
 
-    def predict(
-        self, panel: Panel, city_mean: CityResidualMean | None
-    ) -> _NetworkForecasts:
-        """Forecasts every depot of a panel.
-
-        `city_mean` may be None if the panel is the whole fleet in one chunk.
-        """
-        predict = partial(self._predict_chunk, city_mean)
-        parts = list(self._threads.map(predict, _chunks(panel)))
-        every = zip(*parts, strict=True)
-        return _NetworkForecasts(*(np.concatenate(each) for each in every))
-
-    def _predict_chunk(
-        self, city_mean: CityResidualMean | None, panel: Panel
-    ) -> _NetworkForecasts:
-        artefact = self._artefact
-        features = build_features(
-            panel,
-            artefact.kinds,
-            artefact.horizon,
-            self._embedding_row_of,
-            city_mean,
-            artefact.task.context + lags.LOOKBACK_DAYS,
-            artefact.effects.of(panel, artefact.horizon),
-            artefact.effects.weekdays,
-        )
-        windows = inputs.last_windows(features, artefact.task)
-        calendars = inputs.last_calendars(features, artefact.task)
-        baseline_dh, correction_dh = self._network.forward(windows, calendars)
-        spread_d = features.spread_dt[:, features.n_steps - 1]
-        return _NetworkForecasts(baseline_dh, correction_dh, spread_d)
-
-    def city_residual_mean(self, panel: Panel) -> CityResidualMean:
-        """Mean residuals of the cities, from observed days only."""
-        artefact = self._artefact
-        before = (
-            CITY_MEAN_DAYS + SPREAD_DAYS_READ + EFFECT_DAYS + 2 * lags.LOOKBACK_DAYS
-        )
-        city_mean = CityResidualMean()
-        chunks = list(_chunks(panel.last(artefact.task.context + before)))
-        effects = self._threads.map(partial(artefact.effects.of, horizon=1), chunks)
-        known_before = (effect_dtf[..., 0] for effect_dtf in effects)
-        every = self._threads.map(BaselineResiduals.from_panel, chunks, known_before)
-        for chunk, residuals in zip(chunks, every, strict=True):
-            city_mean.add(residuals, chunk.cities)
-        return city_mean
+def _city_residual_mean(
+    artefact: Artefact, panel: Panel, threads: ThreadPoolExecutor
+) -> CityResidualMean:
+    """Mean residuals of the cities, from observed days only."""
+    before = CITY_MEAN_DAYS + SPREAD_DAYS_READ + EFFECT_DAYS + 2 * lags.LOOKBACK_DAYS
+    city_mean = CityResidualMean()
+    chunks = list(_chunks(panel.last(artefact.task.context + before)))
+    effects = threads.map(partial(artefact.effects.of, horizon=1), chunks)
+    known_before = (effect_dtf[..., 0] for effect_dtf in effects)
+    every = threads.map(BaselineResiduals.from_panel, chunks, known_before)
+    for chunk, residuals in zip(chunks, every, strict=True):
+        city_mean.add(residuals, chunk.cities)
+    return city_mean
 
 
 def _chunks(panel: Panel) -> Iterator[Panel]:
