@@ -108,7 +108,7 @@ def fan_legend(days: pd.DataFrame) -> str:
     is_long = len(days) > MAX_DAYS_WITH_DOTS
     lines = "Lines: mean of seven days." if is_long else f"{before}Shaded: 80 % band."
     numbers = "; large dots: planners' numbers" if days["is_set"].any() else ""
-    return f"{lines} Triangles: holidays and events{numbers}."
+    return f"{lines} Triangles: holidays, events and closed days{numbers}."
 
 
 def fan(days: pd.DataFrame) -> Chart:

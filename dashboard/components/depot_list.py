@@ -46,10 +46,9 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         late = formatting.listed(sorted(depots.loc[is_late, "name"]))
         on_top = ", listed first" * (order == URGENT)
         missing = f"Missing data{on_top}: {late}." if late else ""
-        short = plan_summaries.short_depots(plan)
         with answer:
             page_head.print_heading(f"Depots{f' of {city}' * bool(city)}")
-            widgets.answer(f"{short} {missing}".strip())
+            widgets.answer(f"{plan_summaries.short_depots(plan)} {missing}".strip())
             next_decision(plan.cities, None, is_primary=False)
         names = days_ahead.day_names(city, freshness)
         last_week = days_ahead.last_week_note(names, plan.cities["target_on"].min())
@@ -93,9 +92,9 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
         for name in ("point", "short", "undelivered")
     )
     depots = week.drop_duplicates("depot_id").set_index("depot_id")
-    # The first day may be over in a depot's zone.
-    on_first = week[week["target_on"].eq(orders.columns[0])]
-    closed = on_first.loc[on_first.apply(html_grids.is_closed, axis=1), "depot_id"]
+    shut = week[week.apply(html_grids.is_closed, axis=1)]
+    days = shut["target_on"].map(formatting.day).groupby(shut["depot_id"]).agg(list)
+    closed = "closed on " + days.map(formatting.listed)
     last = queries.last_day(freshness).set_index("depot_id").reindex(depots.index)
     was_closed = last["is_expected"].eq(False) & last["actual"].eq(0)
     is_late = depots["is_silent"] | depots["is_late"]
@@ -121,7 +120,7 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
         "status": depots.apply(html_grids.status, axis=1),
         "is_off": is_off,
         "was_closed": was_closed,
-        "is_closed": pd.Series(table.index.isin(closed), table.index),
+        "closed_on": closed.reindex(table.index, fill_value=""),
         "place": pd.Series(range(len(urgent)), urgent.index),
     }
     return table.join(vans.loc[:, vans.any()]).assign(**others)

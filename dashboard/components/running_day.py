@@ -115,13 +115,13 @@ def _partly(city: Mapping[Hashable, Any]) -> str:
 
 
 def today_html(depots: pd.DataFrame, planned: pd.DataFrame) -> str:
-    """HTML of the running day by city and the depots furthest off; '' if no city is estimated.
+    """HTML of the running day by city and the depots furthest off; '' if no depot has orders of it.
 
     `planned` is `Plan.depots`. If some depots need more vans than planned, only these are listed.
     """
-    cities = today.running_cities(depots)
-    if cities.empty:
+    if depots.empty:
         return ""
+    cities = today.running_cities(depots)
     off = _off_with_vans(today.running_depots(depots), planned)
     lacking = off[off["n_lacking"] > 0]
     urgent, others = _listed(lacking), _listed(off)
@@ -136,9 +136,11 @@ def today_html(depots: pd.DataFrame, planned: pd.DataFrame) -> str:
     note = "The plan has not changed with today's pace."
     if cities["city"].eq("").any():
         note += " All cities are estimated as a whole, not added up."
-    return (
-        f'<section class="hf-today" aria-label="Today so far"><h2>Today so far</h2>{urgent}'
-        f"{_table(cities)}{too_early}<p>{note}</p>{far_off}</section>"
+    estimated = f"{_table(cities)}{too_early}<p>{note}</p>{far_off}"
+    shown = too_early if cities.empty else urgent + estimated
+    return shown and (
+        '<section class="hf-today" aria-label="Today so far"><h2>Today so far</h2>'
+        f"{shown}</section>"
     )
 
 

@@ -68,7 +68,7 @@ def _settings_fields(settings: CitySettings, form: str) -> CitySettings:
         shifts = f"shifts {form}"
         widgets.fill(shifts, settings.shifts)
         entered_shifts = st.text_input(
-            "Shifts", placeholder=f"such as {shift_times.DEFAULT_SHIFTS}", width=316,
+            "Shifts", placeholder=f"usual: {shift_times.DEFAULT_SHIFTS}", width=316,
             key=shifts, help=shift_times.RULE,
         )  # fmt: skip
     st.caption(

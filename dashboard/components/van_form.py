@@ -174,7 +174,9 @@ def _preview(
         sentence += f" {formatting.display_name(DECIDED[entered.kind])}."
     if day["drivers"] != before["drivers"]:
         of_all = "" if plan.shifts.empty else ", all shifts"
-        sentence += f" Drivers to roster{of_all}: {before['drivers']:,.0f} → {day['drivers']:,.0f}."
+        out = formatting.count(int(min(day["vans"], day["needed"])), "van")
+        sentence += f" Drivers to roster{of_all}, for {out} that the plan sends out: "
+        sentence += f"{before['drivers']:,.0f} → {day['drivers']:,.0f}."
     if day["at_pace"] != day["needed"]:
         short = f"{day['short_at_pace']:,} still short"
         pace = "enough" if day["is_enough"] else short

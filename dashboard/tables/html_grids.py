@@ -25,7 +25,7 @@ SHADES = 10
 """Number of shades, the darkest for a depot's busiest day; style.css has a class for each."""
 MAX_DEPOTS, MAX_DEPOTS_OF_ONE_CITY = 120, 600
 """Maximum depots in the grid of several cities, and of one; browsers are slow with more."""
-MARKS = ("status", "is_off", "was_closed", "is_closed", "place")
+MARKS = ("status", "is_off", "was_closed", "closed_on", "place")
 """Columns of the list of depots without a heading."""
 LATE, CHANGE, SHORT = "Late orders", "vs last 7 days", "Vans short"
 DAY_STATES = {
@@ -82,7 +82,7 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
       depots: `queries.depots`, in the order of the list.
       numbers: Indexed by depot_id. A column per heading: whole orders, percentages or, if it begins
         with `SHORT`, vans. Then `status` (missing data, below the depot's name), `is_off` (whether the
-        last error is marked), `was_closed` (on its day), `is_closed` (on the first day) and `place`.
+        last error is marked), `was_closed` (on its day), `closed_on` (days ahead) and `place`.
         Empty without a forecast.
     """
     heads, texts, rows = heads_of(numbers), _listed_texts(numbers), []
@@ -99,7 +99,7 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
         cells = texts.get(depot["depot_id"], {})
         told = escape(depot["city"]) * has_cities, cells.get("status")
         short = ", ".join(cells[n] + on for n, on in vans.items() if cells.get(n))
-        about = " · ".join(filter(None, told))
+        about = " · ".join(filter(None, [*told, cells.get("closed_on")]))
         about += f'<span class="phone">Short: {short}</span>' * bool(short)
         name = f'<a href="{link}">{escape(depot["name"])}</a><small>{about}</small>'
         shown = [
@@ -141,7 +141,11 @@ def _listed_texts(numbers: pd.DataFrame) -> dict[Hashable, Row]:
     if heads:
         first, last = heads[0], heads[-1]
         texts["status"] = numbers["status"].map(_late)
-        texts[first] = texts[first].mask(numbers["is_closed"], "closed")
+        texts["closed_on"] = numbers["closed_on"]
+        # The first day may be over in a depot's zone.
+        on_first = f"closed on {first.partition(': ')[2]}"
+        is_closed = numbers["closed_on"].str.startswith(on_first)
+        texts[first] = texts[first].mask(is_closed, "closed")
         texts[last] = html_tables.column(numbers[last], html_tables.ERROR)
         marked = texts[last].map(html_tables.OUTSIDE_MARK.format)
         texts[last] = texts[last].mask(numbers["is_off"], marked)

@@ -11,7 +11,7 @@ from xlsxwriter.worksheet import Worksheet
 
 from dashboard.planning import van_plan
 from dashboard.tables import display_tables, html_tables
-from dashboard.text import plan_summaries, summaries
+from dashboard.text import formatting, plan_summaries, summaries
 from pipelines.planning.van_plan import DRIVERS, Plan
 from pipelines.planning.words import decision_words, hour
 
@@ -98,7 +98,7 @@ def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
     )
     every_day = display_tables.display(plan.every_day, "city", "delivery_probability")
     sheets = {
-        "Cities": ("Vans (need, have, short) and orders of each city and day", cities),
+        "Cities": ("Vans (need, have, short) and orders of each city and day; cities lend each other no vans", cities),
         "Every day": ("The chance of full delivery on every day: one number for each city. On all sheets, the value of “> 99 %” is 99.5 %", every_day),
     }  # fmt: skip
     if not plan.shifts.empty:
@@ -146,13 +146,14 @@ def week_sheets(depots: pd.DataFrame) -> Sheets:
 def depot_sheets(depots: pd.DataFrame, numbers: pd.DataFrame) -> Sheets:
     """The sheet of page Depots, in its order; arguments as `html_grids.depots`."""
     outside = numbers["is_off"].map({True: "yes", False: ""})
-    told = numbers.assign(is_off=outside).drop(
-        columns=["was_closed", "is_closed", "place"]
-    )
-    table = display_tables.display(depots, "city", "name", "depot_id").join(
-        told.rename(columns={"status": "Status", "is_off": html_tables.OUTSIDE}),
-        "Depot id",
-    )
+    told = numbers.assign(is_off=outside).drop(columns=["was_closed", "place"])
+    names = {
+        "status": "Status",
+        "is_off": html_tables.OUTSIDE,
+        "closed_on": "Closed",
+    }
+    table = display_tables.display(depots, "city", "name", "depot_id")
+    table = table.join(told.rename(columns=names), "Depot id")
     return {"Depots": ("Planned orders, and percentages as on the page", table)}
 
 
@@ -160,9 +161,10 @@ def one_depot_sheets(
     ahead: pd.DataFrame, past: pd.DataFrame, days: pd.DataFrame
 ) -> Sheets:
     """The sheets of one depot: days ahead, if any, past days, and the orders of `queries.depot_days`."""
+    noted = days.assign(notes=[", ".join(each) for each in formatting.day_notes(days)])
     sheets: Sheets = {
         "Past days": ("The last forecast of each day, and its orders", past),
-        "Orders": ("Orders of each day", display_tables.past_orders(days)),
+        "Orders": ("Orders of each day", display_tables.past_orders(noted)),
     }
     if ahead.empty:
         return sheets

@@ -78,8 +78,10 @@ def depot_sentence(ahead: pd.DataFrame, every_day: pd.DataFrame) -> str:
     lost = f", about {late:,} late" if late else ""
     lacking = f"Short of vans: {short}. " if short else ""
     orders = formatting.count(int(ahead["point"].round().sum()), "order")
+    closed = ahead.loc[ahead["basis"].eq("closed") & ~ahead["is_set"], "day_on"]
+    days = formatting.listed([formatting.day(day)[:3] for day in closed])
     difference = formatting.signed_percent(change(ahead, "point"), 0)
-    told = f"{orders} in {formatting.next_days(len(ahead))}, "
+    told = f"{orders} in {formatting.next_days(len(ahead))}{f', closed on {days}' * bool(days)}, "
     ages = ahead["day_on"].min() - every_day["day_on"]
     last_week = every_day[ages.between(formatting.A_DAY, WEEK_DAYS * formatting.A_DAY)]
     noted = chain(*formatting.day_notes(last_week, with_closed=False))
@@ -150,7 +152,7 @@ def accuracy_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
     """How accurate the forecasts for `depots` were, from all of `queries.accuracy`, not empty.
 
     'The 42 days scored since Fri 2 Oct were off by 8.3 % per depot and day, better than repeating the
-    same day last week (11.9 %).'
+    same day last week (11.9 %), but not on Sun 29 Nov.' if that is the newest and was worse.
     """
     overall = scores[scores["grain"] == "all"]
     scored = scores.query("grain == 'day' and forecaster == 'forecast' and mape >= 0")
@@ -159,7 +161,13 @@ def accuracy_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
         since = formatting.day(scored["day_on"].min())
         days = f"The {len(scored)} days scored since {since} were"
     each = "per day" if len(depots) == 1 else "per depot and day"
-    return error_sentence(days, overall, each)
+    told = error_sentence(days, overall, each)
+    newest = scores[
+        scores["grain"].eq("day") & scores["day_on"].eq(scored["day_on"].max())
+    ]
+    if "better than" in told and "worse than" in error_sentence("", newest):
+        told = f"{told[:-1]}, but not on {formatting.day(newest['day_on'].iloc[0])}."
+    return told
 
 
 def error_sentence(

@@ -86,7 +86,9 @@ misses = queries.largest_errors(scope, freshness)
 with by_week:
     st.header(WEEKS)
     widgets.small_table(weeks.drop(columns="Forecasts"), WEEKS)
-    st.caption("All forecasts of a day count. Bias: + is too high.")
+    st.caption(
+        "A day counts with its forecasts of all nights, in the sentence above with the last. Bias: + is too high."
+    )
     if not scope.depot:
         st.header("Depots furthest off")
         worst = depots[: one_day.MAX_WORST]

@@ -66,8 +66,7 @@ with st.container(key="by-day-of-fleet"):
 st.header("By depot")
 names = days_ahead.day_names(city, freshness)
 with st.container(key="grid-legend"):
-    shade = "Brighter" if st.context.theme.type == "dark" else "Darker"
-    notes = [f"{shade}: a depot's busier days.", summaries.TOTALS_NOTE]
+    notes = ["Stronger colour: a depot's busier days.", summaries.TOTALS_NOTE]
     notes += ["≈: from similar depots."] if own["basis"].eq("cold_start").any() else []
     notes.append(days_ahead.last_week_note(names, own["target_on"].min()))
     st.caption(" ".join(notes).strip())

@@ -91,6 +91,7 @@ if labels:
 if loaded.empty:
     widgets.empty_state("No files yet. Load one with `harbor ingest PATH`.")
 else:
-    with st.expander(f"The newest {formatting.count(len(loaded), 'file')}"):
+    newest = f"The newest {formatting.count(len(loaded), 'file')}"
+    with st.expander(f"{newest}, last {loaded['Loaded'].iloc[0]}"):
         hidden = ("Kind", "Ignored columns")
         widgets.small_table(loaded, "Loaded files", hidden_on_phones=hidden)

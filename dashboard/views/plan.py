@@ -47,7 +47,8 @@ if not city:
     plan_parts.short_at_pace(days)
     plan_parts.next_decision(days, day=day)
     st.caption(
-        "Vans needed; below, vans short (red: to decide), chances of full delivery, late orders."
+        "Vans needed; below, vans short (red: to decide), chances of full delivery, late orders. "
+        "Cities lend each other no vans."
     )
     st.html(plan_grids.cities(days, settings, day, names))
     days_ahead.show_day_names(names, days)

@@ -170,7 +170,7 @@ def test_the_fan_has_the_last_live_forecast_of_each_day_past(days):
     past = past.assign(p90=15.0, is_live=True)
     own = days.drop(columns=["past_p10", "past_point", "past_p90"])
     before = forecast_charts.with_past_forecasts(own, past)
-    legend = "Shaded: 80 % band. Triangles: holidays and events."
+    legend = "Shaded: 80 % band. Triangles: holidays, events and closed days."
     with_past = f"With the last forecast before each day. {legend}"
     assert forecast_charts.fan_legend(before) == with_past
     hindcast = forecast_charts.with_past_forecasts(own, past.assign(is_live=False))

@@ -119,6 +119,18 @@ def test_today_is_told_city_by_city_and_escaped(depots, monkeypatch):
     assert "orders by 08:10 local" in so_far("a")
 
 
+def test_of_a_city_too_early_to_tell_the_orders_so_far_are_told(depots):
+    planned = depots[["depot_id", "target_on"]].assign(
+        vans=6.0, capacity=60.0, allocated=4, needed=[4, 0]
+    )
+    # All orders of a day come late, so none are expected by eleven.
+    late = depots.assign(city="Delft", share=[[0.0] * 23 + [1.0]] * 2)
+    html = running_day.today_html(late, planned)
+    assert "<p>Too early to tell: Delft (330 so far).</p></section>" in html
+    assert "<table" not in html
+    assert "The plan has not changed" not in html
+
+
 def test_a_city_on_its_way_is_told_with_the_vans_that_its_pace_takes(
     depots, monkeypatch
 ):

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dashboard.tables import display_tables
+from dashboard.tables import display_tables, workbook
 
 DAYS = pd.to_datetime(["2025-11-21", "2025-11-22"]).as_unit("s")
 
@@ -357,6 +357,9 @@ def test_past_orders_are_newest_first_and_a_closed_day_is_no_event():
         {"Day": DAYS[1], "Orders": 12, "Holiday or event": "Black Friday"},
         {"Day": DAYS[0], "Orders": 0, "Holiday or event": ""},
     ]
+    sheets = workbook.one_depot_sheets(days[:0], days, days)
+    told = sheets["Orders"][1]["Holiday or event"].tolist()
+    assert told == ["Black Friday", "Closed"], "Excel has no mark for a closed day"
 
 
 def test_a_week_is_named_by_its_scored_days():

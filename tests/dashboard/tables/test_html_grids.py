@@ -359,7 +359,7 @@ def test_a_phones_list_of_depots_has_vans_short_by_day_below_the_names():
             **{f"Vans short: {day}": vans for day, vans in short.items()},
             "Late orders, 7 days ahead": [12, 0], "vs last 7 days": [1.0, 2.0],
             "Error, yesterday": pd.array([1, None], "Int64"),
-            "status": "", "is_off": False, "was_closed": [False, True], "is_closed": False, "place": [0, 1],
+            "status": "", "is_off": False, "was_closed": [False, True], "closed_on": "", "place": [0, 1],
         },
         known["depot_id"],
     )  # fmt: skip
@@ -378,6 +378,10 @@ def test_a_phones_list_of_depots_has_vans_short_by_day_below_the_names():
     ]  # fmt: skip
     several = html_grids.depots(known.assign(city=["London", "Helsinki"]), numbers)
     assert '<small>London<span class="phone">Short: ' in several
+    shut = numbers.assign(closed_on=["closed on Sun 29 Nov", "closed on Sat 28 Nov"])
+    closed = html_grids.depots(known.assign(city="London"), shut)
+    assert "<small>closed on Sun 29 Nov<" in closed
+    assert [row[1] for row in Cells(closed).text[1:]] == ["10", "closed"]
     heads = html.replace("\N{NO-BREAK SPACE}", "~")
     for head in (
         "Late~orders, 7~days~ahead",

@@ -40,6 +40,8 @@ def test_a_depots_sentence_names_its_short_days_and_compares_those_known_in_both
             "short": [0, 0, 1, 0, 2, np.nan, 0],
             "undelivered": [0.2, 0, 3.1, 0, 8.0, np.nan, 0],
             "vans": np.nan,
+            "basis": "model",
+            "is_set": False,
         }
     )
     orders = "81 orders in the next 7 days, +17 % vs last 7 days."
@@ -53,6 +55,11 @@ def test_a_depots_sentence_names_its_short_days_and_compares_those_known_in_both
     assert summaries.depot_sentence(none_late.assign(short=0), NO_DAYS) == orders
     known = summaries.depot_sentence(none_late.assign(short=0, vans=5.0), NO_DAYS)
     assert known == f"{orders} 5 own vans."
+    shut = none_late.assign(short=0, basis=["closed", *5 * ["model"], "closed"])
+    told = summaries.depot_sentence(shut, NO_DAYS)
+    assert told == orders.replace("7 days,", "7 days, closed on Fri and Thu,", 1)
+    shut["is_set"] = True
+    assert summaries.depot_sentence(shut, NO_DAYS) == orders, "planners have set them"
     later = none_late.assign(day_on=days["day_on"] + pd.Timedelta(days=7), short=0)
     two_weeks = summaries.depot_sentence(pd.concat([none_late, later]), NO_DAYS)
     assert two_weeks.startswith("Short of vans: 1 on Sun 23 Nov, 2 on Tue 25 Nov. ")
@@ -268,7 +275,10 @@ def test_a_depot_with_missing_data_has_a_warning(last_on, due_on, is_late, expec
 @pytest.mark.parametrize(
     ("naive", "compared"),
     [
-        (0.2, ", better than repeating the same day last week (20.0 %)"),
+        (
+            0.2,
+            ", better than repeating the same day last week (20.0 %), but not on Tue 24 Nov",
+        ),
         (0.05, ", worse than repeating the same day last week (5.0 %)"),
         (0.1102, ", as good as repeating the same day last week (11.0 %)"),
         (np.nan, ""),
@@ -282,6 +292,9 @@ def test_accuracy_begins_with_all_days_that_are_scored(naive, compared):
     assert told == (
         f"The 9 days scored since Mon 16 Nov were off by 11.0 % per depot and day{compared}."
     )
+    newest_is_better = daily_scores(*8 * [0.3], 0.01, naive=naive)
+    told = summaries.accuracy_sentence(newest_is_better, TWO_DEPOTS)
+    assert "but not" not in told
 
 
 def test_a_day_that_is_over_in_some_cities_says_whose_it_is():

@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 import sqlalchemy as sa
 import streamlit as st
-from streamlit.runtime.context import ContextProxy, StreamlitTheme
 from streamlit.testing.v1 import AppTest
 
 from dashboard import queries
@@ -145,7 +144,7 @@ def test_the_fleet_shows_its_total_and_every_depot_those_with_missing_data_first
         assert name in text
     assert first_of(app, "London").startswith("Poplar missing data after")
     assert app.get("download_button")[0].proto.label == "Save as Excel"
-    assert "Darker: a depot's busier days" in text
+    assert "Stronger colour: a depot's busier days" in text
     assert 'aria-label="Holidays and events"' not in text, "the list of a year"
     assert f'href="accuracy?period={seeded.through}"' in text, "yesterday"
     day = formatting.day(seeded.through + timedelta(days=3))
@@ -187,12 +186,6 @@ def first_of(app, city):
     names = [row[0] for row in Cells(grid_of(app)).text]
     [place] = [n for n, name in enumerate(names) if name.startswith(f"{city}")]
     return names[place + 1]
-
-
-def test_the_grid_names_its_shade_in_the_dark_theme(seeded, open_page, monkeypatch):
-    chosen = property(lambda _: StreamlitTheme({"type": "dark"}))
-    monkeypatch.setattr(ContextProxy, "theme", chosen)
-    assert "Brighter: a depot's busier days" in page_text(open_page("days_ahead"))
 
 
 def test_without_a_forecast_the_page_says_how_the_champion_makes_one(
@@ -338,6 +331,7 @@ def test_the_list_of_depots_is_sorted_and_saved_as_it_is_shown(
         *head[1:],
         "Status",
         "Outside its band",
+        "Closed",
     ]
     vans = table.filter(like="Vans short").to_numpy()
     shown = [row[3 : 3 + vans.shape[1]] for row in rows]

@@ -583,7 +583,8 @@ def test_an_offer_fills_in_a_hire_and_vans_that_leave_the_day_short_are_saved_un
     text = page_text(app).replace("\\", "")
     assert preview in text
     assert re.search(
-        r"Drivers to roster(, all shifts|): \d+ → \d+\.", text.partition(preview)[2]
+        r"Drivers to roster(, all shifts|), for \d+ vans that the plan sends out: \d+ → \d+\.",
+        text.partition(preview)[2],
     )
     app = press(app, "Save decision")
     assert not app.error
