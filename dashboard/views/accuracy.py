@@ -87,7 +87,7 @@ with by_week:
     st.header(WEEKS)
     widgets.small_table(weeks.drop(columns="Forecasts"), WEEKS)
     st.caption(
-        "A day counts with its forecasts of all nights, in the sentence above with the last. Bias: + is too high."
+        "Over the forecasts of all nights; the sentence above takes the last one. Bias: + is too high."
     )
     if not scope.depot:
         st.header("Depots furthest off")
