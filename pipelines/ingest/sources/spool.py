@@ -3,6 +3,7 @@
 Standard input, http(s):// URLs and the files in a .zip are copied.
 """
 
+import gzip
 import lzma
 import os
 import shutil
@@ -38,7 +39,10 @@ from pipelines.ingest.sources.refusals import refusal
 from pipelines.runs.error_messages import is_full_disk
 
 STDIN = "-"
-FETCH_ERRORS = (requests.RequestException, urllib3.exceptions.HTTPError)
+FETCH_ERRORS = (
+    requests.RequestException, urllib3.exceptions.HTTPError, EOFError, gzip.BadGzipFile,
+    zlib.error,
+)  # fmt: skip
 COPY_BLOCK_BYTES = 1 << 20
 MAX_NAME_BYTES = 200
 """Maximum length of a copy's name; file systems allow 255 bytes, and a suffix may be added."""
@@ -131,11 +135,13 @@ class Spool:
                     headers={"Accept-Encoding": "identity"},
                 ) as response:
                     response.raise_for_status()
-                    # Some servers compress all the same; it is unpacked as a .gz file.
+                    stream = response.raw
+                    # Some servers compress all the same; a .gz file is unpacked later.
                     is_gzip = "gzip" in response.headers.get("Content-Encoding", "")
                     if is_gzip and not path.name.lower().endswith(".gz"):
-                        path = path.with_name(f"{path.name}.gz")
-                    self._copy(response.raw, path, name)
+                        # urllib3's own decoder takes a stream that is cut short for a whole one.
+                        stream = gzip.GzipFile(fileobj=stream)
+                    self._copy(stream, path, name)
             except FETCH_ERRORS as error:
                 raise RefusedFileError(
                     f"{name} cannot be fetched: {_fetch_failure(error)}. Check the "
@@ -238,8 +244,10 @@ def _leads_out(name: str) -> bool:
 
 def _fetch_failure(error: Exception) -> str:
     """Returns why a download failed, without the address, which the message has already."""
-    if isinstance(error, urllib3.exceptions.ProtocolError):
+    if isinstance(error, urllib3.exceptions.ProtocolError | EOFError):
         return "the transfer ended before the end of the file"
+    if isinstance(error, gzip.BadGzipFile | zlib.error):
+        return "it is not compressed as its server says"
     if isinstance(error, ValueError):
         return "the address is not valid"
     if isinstance(error, requests.HTTPError) and error.response is not None:
