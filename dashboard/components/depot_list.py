@@ -93,8 +93,9 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
     )
     depots = week.drop_duplicates("depot_id").set_index("depot_id")
     shut = week[week.apply(html_grids.is_closed, axis=1)]
-    days = shut["target_on"].map(formatting.day).groupby(shut["depot_id"]).agg(list)
-    closed = "closed on " + days.map(formatting.listed)
+    names = shut["target_on"].map(formatting.day).astype(object)
+    days = names.groupby(shut["depot_id"]).agg(list)
+    closed = "closed on " + days.map(formatting.listed).astype(object)
     last = queries.last_day(freshness).set_index("depot_id").reindex(depots.index)
     was_closed = last["is_expected"].eq(False) & last["actual"].eq(0)
     is_late = depots["is_silent"] | depots["is_late"]

@@ -103,7 +103,7 @@ def accuracy(scores: pd.DataFrame, grain: str, heading: str) -> pd.DataFrame:
 
 
 def accuracy_by_week(scores: pd.DataFrame) -> pd.DataFrame:
-    """The newest day of `queries.accuracy`, then its weeks, newest first; that week may be incomplete."""
+    """The newest day of `queries.accuracy`, then its weeks, newest first; the newest week may be incomplete."""
     weeks = scores[scores["grain"] == "week"].sort_values("day_on", ascending=False)
     days = scores[scores["grain"].eq("day") & scores["mape"].notna()]
     newest = days[days["day_on"].eq(days["day_on"].max())]

@@ -142,9 +142,8 @@ def _listed_texts(numbers: pd.DataFrame) -> dict[Hashable, Row]:
         first, last = heads[0], heads[-1]
         texts["status"] = numbers["status"].map(_late)
         texts["closed_on"] = numbers["closed_on"]
-        # The first day may be over in a depot's zone.
-        on_first = f"closed on {first.partition(': ')[2]}"
-        is_closed = numbers["closed_on"].str.startswith(on_first)
+        day = first.partition(": ")[2]  # may be over in a depot's zone
+        is_closed = numbers["closed_on"].str.contains(day)
         texts[first] = texts[first].mask(is_closed, "closed")
         texts[last] = html_tables.column(numbers[last], html_tables.ERROR)
         marked = texts[last].map(html_tables.OUTSIDE_MARK.format)

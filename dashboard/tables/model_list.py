@@ -76,8 +76,7 @@ def _live_sentence(
     if special and len(few) == n_days:
         told = f"{told} with {formatting.listed([*special])}"
     subject = f"Live since {formatting.day(since)} and scored on {told}, the model was"
-    again = " Judge it again after a week without an event." * bool(special)
-    return f"{summaries.error_sentence(subject, live)}{again}"
+    return summaries.error_sentence(subject, live)
 
 
 def _tested(scores: Mapping[Any, Any], name: str) -> float:

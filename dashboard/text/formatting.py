@@ -174,7 +174,7 @@ def next_days(horizon: int) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Escapes Markdown in a text that has user-supplied parts; the text is `unbroken`."""
+    """Escapes Markdown in user-supplied text, and keeps percentages in one line: `unbroken`."""
     return MARKDOWN.sub(r"\\\1", unbroken(text))
 
 

@@ -79,7 +79,7 @@ def depot_sentence(ahead: pd.DataFrame, every_day: pd.DataFrame) -> str:
     lacking = f"Short of vans: {short}. " if short else ""
     orders = formatting.count(int(ahead["point"].round().sum()), "order")
     closed = ahead.loc[ahead["basis"].eq("closed") & ~ahead["is_set"], "day_on"]
-    days = formatting.listed([formatting.day(day)[:3] for day in closed])
+    days = formatting.listed([*map(formatting.day, closed)])
     difference = formatting.signed_percent(change(ahead, "point"), 0)
     told = f"{orders} in {formatting.next_days(len(ahead))}{f', closed on {days}' * bool(days)}, "
     ages = ahead["day_on"].min() - every_day["day_on"]

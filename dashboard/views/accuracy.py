@@ -86,9 +86,10 @@ misses = queries.largest_errors(scope, freshness)
 with by_week:
     st.header(WEEKS)
     widgets.small_table(weeks.drop(columns="Forecasts"), WEEKS)
-    st.caption(
-        "Over the forecasts of all nights; the sentence above takes the last one. Bias: + is too high."
+    last = "; the sentence above on the newest day takes the last one" * bool(
+        day_sentence
     )
+    st.caption(f"All forecasts of a day count{last}. Bias: + is too high.")
     if not scope.depot:
         st.header("Depots furthest off")
         worst = depots[: one_day.MAX_WORST]

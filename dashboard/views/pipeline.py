@@ -92,6 +92,6 @@ if loaded.empty:
     widgets.empty_state("No files yet. Load one with `harbor ingest PATH`.")
 else:
     newest = f"The newest {formatting.count(len(loaded), 'file')}"
-    with st.expander(f"{newest}, last {loaded['Loaded'].iloc[0]}"):
+    with st.expander(f"{newest}, the last one loaded {loaded['Loaded'].iloc[0]}"):
         hidden = ("Kind", "Ignored columns")
         widgets.small_table(loaded, "Loaded files", hidden_on_phones=hidden)

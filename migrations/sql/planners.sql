@@ -81,7 +81,7 @@ end $$;
 
 -- Appends the settings of a city.
 --   seen: the settings_id that the planner has seen; null for none.
---   is_undo: whether the settings that count now were taken back by these.
+--   is_undo: whether these take back the newest; the caller passes those that counted before.
 create function save_city_settings(
     of_city text, of_vans integer, per_van double precision, level double precision,
     drivers double precision, of_shifts text, planner text, seen bigint,
@@ -113,7 +113,7 @@ end $$;
 
 -- Appends what is decided about the vans of a city on a day.
 --   seen: the day's newest decision_id that the planner has seen; null for none.
---   is_undo: whether the decision that counts now was taken back by this one.
+--   is_undo: whether this takes back the newest; the caller passes what counted before.
 create function decide_vans(
     of_city text, of_day date, decided text, hired integer, broken integer, why text,
     planner text, seen bigint, is_undo boolean default false

@@ -14,7 +14,7 @@ from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
 from pipelines.store import models
 
-MAX_ORIGINS = 64
+MAX_ORIGINS = 16
 """Maximum origins of a group; a backfill is stopped, and lets a night go first, between groups."""
 
 

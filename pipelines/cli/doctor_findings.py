@@ -223,13 +223,13 @@ def zone_finding(odd: list[OddZone]) -> Finding:
 
 
 def zone_rule_findings(zones: list[str]) -> list[Finding]:
-    """Names the zones whose clocks the database and this program change otherwise, if any."""
+    """Names the zones in which the database and this program disagree on the time, if any."""
     if not zones:
         return []
     message = (
-        f"{shortened_list(zones)}: the database and this program change the clocks otherwise in the "
-        "coming year, so orders near midnight and of an hour may be counted elsewhere; update the "
-        "time zone data (tzdata) of both"
+        f"{shortened_list(zones)}: the database and this program disagree on when clocks change in "
+        "the coming year, so orders may be counted in a neighbouring hour or day; update the time "
+        "zone data (tzdata) of both"
     )
     return [Finding("clock rules", False, message)]
 

@@ -45,6 +45,12 @@ STATEMENTS = {
 """Statement and columns of each dataset."""
 
 
+HAS_FORECAST = (
+    "select exists (select from forecasts where cast(origin_on as text) = :origin)"
+)
+"""Whether an origin has forecasts that are not pruned."""
+
+
 def publish_files(engine: sa.Engine, destination: Destination) -> dict[str, int]:
     """Brings the files of a destination up to date with the database.
 
@@ -77,10 +83,6 @@ def _publish_changes(
     """Writes the files whose content has changed, and records each in the manifest."""
     shown = states(connection, FORECAST_STATES)
     scored = states(connection, SCORE_STATES)
-    # Also what a run has written that was killed before it wrote the manifest.
-    with_hours, with_scores = (
-        destination.folders(dataset) for dataset in (HOURS, "scores")
-    )
     for dataset, now in (
         ("forecasts", shown), ("totals", shown), ("scores", scored),
     ):  # fmt: skip
@@ -88,20 +90,22 @@ def _publish_changes(
         for origin, (version, state) in now.items():
             if published.get(str(origin)) != state:
                 table = _read(connection, dataset, origin, version)
-                folder = f"origin_on={origin}"
-                if dataset == "forecasts" and folder in with_hours:
+                if dataset == "forecasts" and str(origin) in published:
                     # The hours published there belong to the forecast that is replaced.
-                    _delete(destination, f"{HOURS}/{folder}")
-                partition = f"{dataset}/{folder}"
+                    _delete(destination, f"{HOURS}/origin_on={origin}")
+                partition = f"{dataset}/origin_on={origin}"
                 # Readers take origin_on from the path, and must not find it twice.
                 _write(destination, partition, table.drop_columns(["origin_on"]))
                 published[str(origin)] = state
                 written[dataset] += 1
-    # Their actuals were withdrawn; a pruned origin has no forecast any more.
-    for origin in sorted(shown.keys() - scored.keys()):
-        if f"origin_on={origin}" in with_scores:
-            _delete(destination, f"scores/origin_on={origin}")
-            manifest["scores"].pop(str(origin), None)
+    # The folders, and not the manifest, have also what a run wrote that was killed meanwhile.
+    still_scored = {f"origin_on={origin}" for origin in scored}
+    for folder in sorted(destination.folders("scores") - still_scored):
+        name = folder.removeprefix("origin_on=")
+        # Its actuals were withdrawn; a pruned origin has no forecast any more.
+        if connection.scalar(sa.text(HAS_FORECAST), {"origin": name}):
+            _delete(destination, f"scores/{folder}")
+            manifest["scores"].pop(name, None)
     _publish_latest(connection, destination, shown, manifest, written)
 
 

@@ -4,8 +4,8 @@ from pipelines.schema.planned_orders import PLANNED_PARTS
 
 # A source counts as heard until the time of its newest order of the day. A depot is left out if
 # its source has no order of the day yet, or if the depot itself had no order for a week. Where no
-# file of a source had the last orders of two depots, each depot has files of its own, which tell
-# nothing of others.
+# two depots of a source had a day's newest file in common in that week, each depot has files of its
+# own, which tell nothing of others.
 RUNNING_DAY = f"""
 with clocks as (
     select d.*, (cast(:now as timestamptz) at time zone d.timezone) as local_now from depots d

@@ -58,7 +58,7 @@ class NightSettings(BaseSettings):
     def _valid_zone(cls, name: str) -> str:
         if name not in known_zones():
             raise ValueError(
-                "must be the IANA time zone of a place, such as Europe/Amsterdam"
+                "must be an IANA time zone such as Europe/Amsterdam; CET, EET, MET and WET are not accepted"
             )
         return name
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import sqlalchemy as sa
 
@@ -93,25 +93,28 @@ def far_from_their_city(connection: sa.Connection) -> list[OddZone]:
 
 
 LOCAL_TIMES = """
-select timezone, moment, moment at time zone timezone
+select timezone, moment, case when name is not null then moment at time zone timezone end
 from (select distinct timezone from depots) zones
+left join pg_timezone_names on name = timezone
 cross join generate_series(cast(:now as timestamptz), cast(:now as timestamptz) + interval '1 year',
-                           interval '1 week') as moment
+                           interval '1 day') as moment
 """
 
 
 def zones_read_otherwise(connection: sa.Connection, now: datetime) -> list[str]:
-    """Zones of depots whose clocks the database and Python change otherwise in the coming year.
+    """Zones of depots in which the database and Python disagree on a local time of the coming year.
 
-    Each has its own copy of the rules, which governments change.
+    Each has its own copy of the rules, which governments change; one may lack a zone.
     """
     rows = connection.execute(sa.text(LOCAL_TIMES), {"now": now})
-    zones = {
-        zone
-        for zone, moment, local in rows
-        if moment.astimezone(ZoneInfo(zone)).replace(tzinfo=None) != local
-    }
-    return sorted(zones)
+    return sorted({zone for zone, moment, local in rows if _in(zone, moment) != local})
+
+
+def _in(zone: str, moment: datetime) -> datetime | None:
+    try:
+        return moment.astimezone(ZoneInfo(zone)).replace(tzinfo=None)
+    except ZoneInfoNotFoundError:
+        return None
 
 
 def known_depots(connection: sa.Connection) -> list[KnownDepot]:

@@ -42,6 +42,7 @@ def stdout_for_results() -> Iterator[None]:
     try:
         yield
     finally:
+        sys.stdout.flush()
         os.dup2(kept, 1)
         os.close(kept)
 

@@ -243,7 +243,7 @@ def parse_zone(cell: str, options: ParseOptions) -> str:  # noqa: ARG001 - share
     """Parses an IANA time zone."""
     if cell not in known_zones():
         raise ValueError(
-            "is not the IANA time zone of a place, such as Europe/Amsterdam"
+            "is not an IANA time zone such as Europe/Amsterdam; CET, EET, MET and WET are not accepted"
         )
     return cell
 

@@ -57,7 +57,9 @@ def test_a_depots_sentence_names_its_short_days_and_compares_those_known_in_both
     assert known == f"{orders} 5 own vans."
     shut = none_late.assign(short=0, basis=["closed", *5 * ["model"], "closed"])
     told = summaries.depot_sentence(shut, NO_DAYS)
-    assert told == orders.replace("7 days,", "7 days, closed on Fri and Thu,", 1)
+    assert told == orders.replace(
+        "7 days,", "7 days, closed on Fri 21 Nov and Thu 27 Nov,", 1
+    )
     shut["is_set"] = True
     assert summaries.depot_sentence(shut, NO_DAYS) == orders, "planners have set them"
     later = none_late.assign(day_on=days["day_on"] + pd.Timedelta(days=7), short=0)

@@ -354,6 +354,21 @@ def test_the_list_of_depots_is_sorted_and_saved_as_it_is_shown(
     assert sheets["Depots"][1]["City"].unique().tolist() == ["London"]
 
 
+def test_the_list_of_depots_names_closed_days_if_there_are_any(
+    seeded, write, open_page
+):
+    day = formatting.day(seeded.through + timedelta(days=2))
+    assert f"closed on {day}" in page_text(open_page("depot"))
+    forecasts = schema.forecasts
+    write(
+        sa.update(forecasts).where(forecasts.c.basis == "closed").values(basis="model")
+    )
+    app = open_page("depot")
+    assert_no_traceback(app)
+    assert "closed on" not in page_text(app)
+    assert len(Cells(grid_of(app)).text) > 3
+
+
 def test_before_the_first_forecast_a_page_says_how_far_its_training_is(
     seeded, write, open_page, clean_engine
 ):

@@ -1,6 +1,7 @@
 """Findings of `harbor doctor` on late data, odd time zones and a clock that was ahead."""
 
 from datetime import UTC, date, datetime, timedelta, timezone
+from zoneinfo import ZoneInfoNotFoundError
 
 import pytest
 import sqlalchemy as sa
@@ -122,6 +123,13 @@ def test_a_zone_whose_clocks_the_database_changes_otherwise_is_named(
     )
     zones = zones_read_otherwise(connection, now)
     assert zones == ["Asia/Tokyo"]
+
+    def unknown(name):
+        raise ZoneInfoNotFoundError(name)
+
+    monkeypatch.setattr(store_depots, "ZoneInfo", unknown)
+    both = ["Africa/Nairobi", "Asia/Tokyo"]
+    assert zones_read_otherwise(connection, now) == both, "a host without zone data"
     [finding] = doctor_findings.zone_rule_findings(zones)
     assert not finding.ok
     assert "Asia/Tokyo: the database and this program" in finding.message

@@ -19,7 +19,7 @@ NO_DATE = "does not match the format ISO 8601"
 OUTSIDE = "lies outside 1990-01-01 to 2026-06-03"
 TOO_LARGE = "is larger in magnitude than 1,000,000,000,000,000"
 SEPARATOR = "is accepted as thousands separator, or '.' with --decimal ','"
-NO_ZONE = "is not the IANA time zone of a place, such as Europe/Amsterdam"
+NO_ZONE = "is not an IANA time zone such as Europe/Amsterdam; CET, EET, MET and WET are not accepted"
 NO_COUNTRY = "is not an ISO 3166 country of two letters, such as NL"
 
 

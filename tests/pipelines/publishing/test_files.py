@@ -424,11 +424,27 @@ def test_scores_of_a_killed_night_go_once_their_actuals_are_withdrawn(
     assert not any(name.startswith("scores/") for name in names_in(published))
 
 
-def test_without_its_list_hours_of_a_forecast_that_was_replaced_go(fleet, published):
+def test_without_the_list_hours_of_earlier_origins_stay(fleet, published):
     publish_with_hours(fleet, published)
-    published.system.delete_file(files.MANIFEST)
-    with fleet.engine.begin() as connection:
-        connection.execute(sa.text("delete from hour_shares"))
-        connection.execute(sa.text(PUBLISH_AGAIN))
+    fleet.next_night()
     publish(fleet, published)
-    assert not [name for name in names_in(published) if "hours" in name]
+    published.system.delete_file(files.MANIFEST)
+    publish(fleet, published)
+    assert f"hours/origin_on={EARLIER}/{files.PART}" in names_in(published)
+
+
+def test_withdrawn_scores_of_a_hindcast_go(fleet, published):
+    fleet.next_night()
+    publish(fleet, published)
+    with fleet.engine.begin() as connection:
+        # As a backfill stores it: without a publication, unlike what is shown.
+        connection.execute(
+            sa.text("delete from publications where origin_on = :day"), {"day": EARLIER}
+        )
+        connection.execute(
+            sa.text("delete from daily_counts where service_on = :day"), {"day": LAST}
+        )
+    counting.rebuild(fleet.engine, midnight_after(LAST))
+    score_known_days(fleet.engine)
+    publish(fleet, published)
+    assert not any(name.startswith("scores/") for name in names_in(published))
