@@ -2,6 +2,7 @@
 
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -161,7 +162,9 @@ def test_a_night_that_loses_its_lock_ends_there_and_the_next_one_goes_on(
         attempts.append(run.run_id)
         write_forecast(run.engine)
 
-    monkeypatch.setattr(steps, "STEPS", {"train": train, "forecast": forecast})
+    works = {"train": train, "forecast": forecast}
+    every = {name: replace(steps.STEPS[name], work=works[name]) for name in works}
+    monkeypatch.setattr(steps, "STEPS", every)
     settings = Settings(home=tmp_path)
     night = NightlyContext(fleet, settings, NOW, ORIGIN)
     message = r"lost the database session.*Start it again"
