@@ -43,10 +43,9 @@ def status(
     [champion] = champions
     test = _test_sentence(champion["scores"])
     live = _live_sentence(champion, scores, zone, occasions)
-    own = scores[scores["model_version"] == champion["version"]]
-    mapes = own.set_index("forecaster")["mape"].round(3)
-    is_better = mapes.get("forecast", 1.0) < mapes.get("seasonal naive", 0.0)
-    verdict = "Nothing to do." * bool(is_better)
+    of_model = scores[scores["model_version"] == champion["version"]]
+    own, naive = summaries.errors(of_model)
+    verdict = "Nothing to do." * bool(own < naive)
     return " ".join(filter(None, [verdict, live, test, outcome]))
 
 

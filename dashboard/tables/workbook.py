@@ -147,11 +147,7 @@ def depot_sheets(depots: pd.DataFrame, numbers: pd.DataFrame) -> Sheets:
     """The sheet of page Depots, in its order; arguments as `html_grids.depots`."""
     outside = numbers["is_off"].map({True: "yes", False: ""})
     told = numbers.assign(is_off=outside).drop(columns=["was_closed", "place"])
-    names = {
-        "status": "Status",
-        "is_off": html_tables.OUTSIDE,
-        "closed_on": "Closed",
-    }
+    names = {"status": "Status", "is_off": html_tables.OUTSIDE, "closed_on": "Closed"}
     table = display_tables.display(depots, "city", "name", "depot_id")
     table = table.join(told.rename(columns=names), "Depot id")
     return {"Depots": ("Planned orders, and percentages as on the page", table)}

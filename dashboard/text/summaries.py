@@ -162,12 +162,21 @@ def accuracy_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
         days = f"The {len(scored)} days scored since {since} were"
     each = "per day" if len(depots) == 1 else "per depot and day"
     told = error_sentence(days, overall, each)
-    newest = scores[
-        scores["grain"].eq("day") & scores["day_on"].eq(scored["day_on"].max())
-    ]
-    if "better than" in told and "worse than" in error_sentence("", newest):
+    days_on = scores["day_on"].where(scores["grain"].eq("day"))
+    newest = scores[days_on.eq(scored["day_on"].max())]
+    (own, naive), (own_then, naive_then) = errors(overall), errors(newest)
+    if own < naive and own_then > naive_then:
         told = f"{told[:-1]}, but not on {formatting.day(newest['day_on'].iloc[0])}."
     return told
+
+
+def errors(scores: pd.DataFrame) -> tuple[float, float]:
+    """MAPE of the forecast and of the seasonal naive, rounded as it is shown; NaN if unknown.
+
+    `scores` has a row of `queries.accuracy` for each forecaster.
+    """
+    mapes = scores.set_index("forecaster")["mape"].round(3)
+    return mapes.get("forecast", math.nan), mapes.get("seasonal naive", math.nan)
 
 
 def error_sentence(
@@ -176,18 +185,16 @@ def error_sentence(
     """Compares the forecast's MAPE with the seasonal naive's; '' if it is unknown.
 
     'It was off by 8.3 % per depot and day, better than repeating the same day last week (11.9 %).' if
-    `subject` is 'It was'. `scores` has a row of `queries.accuracy` for each forecaster.
+    `subject` is 'It was'. `scores` is as in `errors`.
     """
-    mapes = scores.set_index("forecaster")["mape"]
-    mape, naive = (mapes.get(name, math.nan) for name in ("forecast", "seasonal naive"))
+    mape, naive = errors(scores)
     if math.isnan(mape):
         return ""
     error = f"{subject} off by {formatting.percent(mape)} {each}"
     if math.isnan(naive):
         return f"{error}."
-    own, other = round(100 * mape, 1), round(100 * naive, 1)
-    compared = "worse than" if own > other else "better than"
-    compared = "as good as" if own == other else compared
+    compared = "worse than" if mape > naive else "better than"
+    compared = "as good as" if mape == naive else compared
     return f"{error}, {compared} repeating the {formatting.NAIVE} ({formatting.percent(naive)})."
 
 

@@ -86,9 +86,7 @@ misses = queries.largest_errors(scope, freshness)
 with by_week:
     st.header(WEEKS)
     widgets.small_table(weeks.drop(columns="Forecasts"), WEEKS)
-    last = "; the sentence above on the newest day takes the last one" * bool(
-        day_sentence
-    )
+    last = "; the newest day's sentence takes the last one" * bool(day_sentence)
     st.caption(f"All forecasts of a day count{last}. Bias: + is too high.")
     if not scope.depot:
         st.header("Depots furthest off")

@@ -232,22 +232,29 @@ def test_two_that_publish_at_once_do_so_one_after_the_other(
     assert publish(fleet, published) == {}
 
 
+def publish_until_it_is_lost(fleet, published, monkeypatch, is_lost):
+    """Publishes to a place that fails at the paths that are lost."""
+    write = Destination.write
+
+    def fail(self, path, content):
+        if is_lost(path):
+            raise OSError("Connection reset by peer")
+        write(self, path, content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Destination, "write", fail)
+        with pytest.raises(OSError, match="reset"):
+            publish(fleet, published)
+
+
 @EVERYWHERE
 def test_a_partition_is_whole_or_has_no_marker(fleet, published, monkeypatch):
     """The place goes away while the second night's forecast is being written."""
     publish(fleet, published)
     fleet.next_night()
-    write = Destination.write
-
-    def fail_at_totals(self, path, content):
-        if path.startswith("totals/"):
-            raise OSError("Connection reset by peer")
-        write(self, path, content)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Destination, "write", fail_at_totals)
-        with pytest.raises(OSError, match="reset"):
-            publish(fleet, published)
+    publish_until_it_is_lost(
+        fleet, published, monkeypatch, lambda path: path.startswith("totals/")
+    )
     totals = f"totals/origin_on={LAST}"
     assert not [name for name in names_in(published) if name.startswith(totals)]
     # What is shown at the place that stays the same is the night before, whole.
@@ -402,17 +409,10 @@ def test_scores_of_a_killed_night_go_once_their_actuals_are_withdrawn(
 ):
     publish(fleet, published)
     fleet.next_night()
-    write = Destination.write
-
-    def fail(self, path, content):
-        if path.startswith(files.LATEST) or path == files.MANIFEST:
-            raise OSError("reset")
-        write(self, path, content)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Destination, "write", fail)
-        with pytest.raises(OSError, match="reset"):
-            publish(fleet, published)
+    publish_until_it_is_lost(
+        fleet, published, monkeypatch,
+        lambda path: path.startswith(files.LATEST) or path == files.MANIFEST,
+    )  # fmt: skip
     assert any(name.startswith("scores/") for name in names_in(published))
     with fleet.engine.begin() as connection:
         connection.execute(
