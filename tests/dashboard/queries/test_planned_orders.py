@@ -195,7 +195,8 @@ def test_a_change_of_the_model_is_not_mistaken_for_one_of_the_planner(seeded, to
     before = queries.fleet_week(queries.freshness())
     change(orders=4200, day=tomorrow)
     after = queries.fleet_week(queries.freshness())
-    assert after["revised"].equals(before["revised"])
+    # Postgres adds a depot's days in the order of their rows, which a change may alter.
+    assert list(after["revised"]) == pytest.approx(list(before["revised"]), rel=1e-9)
 
 
 def test_closed_wins_over_a_number_that_was_set_before_the_closure(
