@@ -31,7 +31,8 @@ from forecaster.inference.explain import LEVEL
 # `alt.layer` is typed as possibly a FacetChart; no chart here has facets.
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart
 HEIGHT = 280
-MIN_DAYS_OF_MEAN = 4  # minimum scored days for a seven-day mean
+MEAN_FROM, MIN_DAYS_OF_MEAN = 14, 4
+"""Fewest days of a chart with seven-day means, and fewest scored days of a mean."""
 MAPES = {FORECAST: "forecast_mape", NAIVE: "naive_mape"}
 """Tooltip column of each forecaster's MAPE."""
 PAST_AND_AHEAD = [ACTUAL, FORECAST]
@@ -232,9 +233,10 @@ def _waterfall(day: pd.DataFrame) -> pd.DataFrame:
 
 
 def accuracy_by_day(by_day: pd.DataFrame) -> Chart:
-    """7-day mean MAPE of forecast and seasonal naive, from the daily grain of `queries.accuracy`.
+    """MAPE of forecast and seasonal naive, from the daily grain of `queries.accuracy`.
 
-    Dots are single days; the ruler's tooltip shows both forecasters.
+    Dots are single days, and lines their 7-day mean; of less than `MEAN_FROM` days, lines join the dots.
+    The ruler's tooltip shows both forecasters.
     """
     rows = by_day[by_day["forecaster"].isin(["forecast", "seasonal naive"])]
     rows = rows.dropna(subset=["mape"]).replace(
@@ -260,8 +262,10 @@ def accuracy_by_day(by_day: pd.DataFrame) -> Chart:
 
 
 def _with_weekly_mean(by_day: pd.DataFrame) -> pd.DataFrame:
-    """Adds `weekly`: MAPE of the 7 days up to each day, weighted by `counted`; NaN below 4 days."""
+    """Adds `weekly`: the 7-day MAPE, weighted by `counted`, NaN below 4 days; of few days, the day's own."""
     table = by_day.sort_values("day_on", ignore_index=True)
+    if table["day_on"].nunique() < MEAN_FROM:
+        return table.assign(weekly=table["mape"])
     sums = table.assign(total=table["mape"] * table["counted"]).set_index("day_on")
     by_name = sums.groupby("forecaster")[["total", "counted"]]
     rolling = by_name.rolling("7D", min_periods=MIN_DAYS_OF_MEAN).sum()

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import date, datetime, timedelta
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -10,6 +11,7 @@ import streamlit as st
 from dashboard import queries
 from dashboard.components import days_ahead, score_filter, widgets
 from dashboard.queries import ScoreFilter
+from dashboard.queries.depot import HISTORY_DAYS
 from dashboard.queries.freshness import Freshness
 from dashboard.queries.scores import SCORED_DAYS
 from dashboard.tables import display_tables, html_tables
@@ -22,15 +24,21 @@ MAX_DEPOTS, MAX_WORST, MAX_WORST_DAYS = 50, 10, 5
 
 def last_day(
     scope: ScoreFilter, day_on: date, freshness: Freshness
-) -> tuple[pd.DataFrame, str]:
-    """Rows of `queries.last_day` for a scored day in the filter's city, and the day's headline.
+) -> tuple[pd.DataFrame | None, str]:
+    """A day's rows of `queries.last_day` in the filter's city, and its headline, as in the message.
 
-    The headline's numbers agree with the table by city and with the morning message.
+    For one depot and for hindcasts there are no rows; a depot's headline is its outcome.
     """
+    if scope.depot:
+        of_day = replace(scope, days_back=1, day_on=day_on)
+        rows = queries.largest_errors(of_day, freshness).to_dict("records")
+        return None, " ".join(map(summaries.outcome_sentence, rows))
+    if not scope.live:
+        return None, ""
     scored = queries.last_day(replace(freshness, last_on=day_on))
-    here = scored[scored["city"] == scope.city] if scope.city else scored
+    here = days_ahead.of_city(scored, scope.city)
     today = datetime.now(queries.zone()).date()
-    names = days_ahead.day_names(scope.city, freshness)
+    names = days_ahead.day_names(scope.city, freshness, HISTORY_DAYS)
     occasions = names.get(pd.Timestamp(day_on), "")
     return here, summaries.last_day_sentence(here, day_on, today, occasions)
 
@@ -68,11 +76,10 @@ def show(
         by_city, by_depot = st.columns((0.35, 0.65), gap="large")
         with by_city:
             st.header("By city")
-            period = st.query_params["period"]
-            links = [
-                formatting.link("accuracy", period=period, city=each)
-                for each in cities["City"]
-            ]
+            of_day = partial(
+                formatting.link, "accuracy", period=st.query_params["period"]
+            )
+            links = [of_day(city=each) for each in cities["City"]]
             widgets.small_table(cities, "By city", links={"City": links})
             st.caption(summaries.TOTALS_NOTE)
     name = "By depot" if not scope.depot else "Forecast and orders"
@@ -98,8 +105,7 @@ def show_misses(
     since = last_on - timedelta(days=SCORED_DAYS - 1) if last_on else date.max
     links = {key: display_tables.why_links(first, since)}
     if scope.live and "Day" in table and not scope.depot:
-        _, newest_on = queries.scored_days(freshness)[True]
-        links["Day"] = display_tables.day_links(first, newest_on, scope.city)
+        links["Day"] = display_tables.day_links(first, scope.city)
     widgets.small_table(
         shown, name, hidden_on_phones=(html_tables.ERROR_SHARE,), links=links
     )

@@ -8,10 +8,10 @@ import streamlit as st
 from dashboard import queries
 from dashboard.components import days_ahead, widgets
 from dashboard.queries import ScoreFilter
+from dashboard.queries.depot import HISTORY_DAYS
 from dashboard.queries.freshness import Freshness
 from dashboard.queries.scores import SCORED_DAYS
 from dashboard.text import formatting
-from pipelines.planning.days_ahead import FLEET_DAYS
 
 ALL = "all"
 PERIODS = {7: "Last 7 days", 28: "Last 4 weeks", 56: "Last 8 weeks", 182: "Last 26 weeks"}  # fmt: skip
@@ -25,7 +25,7 @@ NO_SCORES = "No scores for this choice. Choose another period, city or depot."
 
 def single_days(first_on: date, newest_on: date) -> list[date]:
     """The single days that can be chosen, newest first."""
-    every = (newest_on - n * formatting.A_DAY for n in range(FLEET_DAYS))
+    every = (newest_on - n * formatting.A_DAY for n in range(max(PERIODS)))
     return [day for day in every if day >= first_on]
 
 
@@ -38,20 +38,22 @@ def score_filter(
     first and the last scored day.
     """
     depots = queries.depots(freshness)
+    own = depots.set_index("depot_id")["city"].get(st.query_params.get("depot"))
+    if own and "city" not in st.query_params and st.session_state[widgets.IS_NEW_PAGE]:
+        st.query_params["city"] = own
     today = datetime.now(queries.zone()).date()
-    # Of periods with the same scored days, one is offered, plus the one in the URL.
+    # Of periods with the same scored days, one is offered.
     n_days, default = (newest_on - first_on).days + 1, f"{SCORED_DAYS}"
-    always = st.query_params.get("period"), default
     periods = {
         f"{days}": words
         for days, words in PERIODS.items()
-        if days < n_days or n_days > SCORED_DAYS or f"{days}" in always
+        if days < n_days or n_days > SCORED_DAYS or days == SCORED_DAYS
     }
     if 1 < n_days < SCORED_DAYS:
         periods[default] = f"All {n_days} days"
     with st.container(horizontal=True, key="score-filter"):
         city = widgets.choose_city(sorted(depots["city"].unique()))
-        names = days_ahead.day_names(city, freshness)
+        names = days_ahead.day_names(city, freshness, HISTORY_DAYS)
         days = {}
         for day in single_days(first_on, newest_on):
             label = formatting.past_day(day, today), names.get(pd.Timestamp(day))

@@ -41,9 +41,10 @@ def small_table(
     name: str,
     hidden_on_phones: Collection[str] = (),
     links: Mapping[str, Sequence[str]] | None = None,
+    are_current: Sequence[bool] | None = None,
 ) -> None:
     """A small HTML table; arguments as `html_tables.table`."""
-    st.html(html_tables.table(table, name, hidden_on_phones, links))
+    st.html(html_tables.table(table, name, hidden_on_phones, links, are_current))
 
 
 def past_occasions(days: pd.DataFrame, *, is_open: bool = False) -> None:

@@ -10,7 +10,7 @@ from dashboard.queries.database import read
 from dashboard.queries.freshness import Freshness
 from pipelines.schema.closures import CLOSURES as ALL_CLOSURES
 from pipelines.schema.closures import is_closed
-from pipelines.schema.depot_freshness import LAST_DAY, WAITED_FOR_DAYS, WAITED_UNTIL
+from pipelines.schema.depot_freshness import DEPOT_FRESHNESS, WAITED_UNTIL
 from pipelines.schema.fragments import CLOSURES, COUNTS, DAYS, DEPOT_NAMES, FIRST_COUNT
 from pipelines.schema.ledger import RUN_STATE
 
@@ -18,6 +18,8 @@ CALENDAR_DAYS, REFUSED_DAYS = 28, 14
 MAX_RUNS, MAX_FILES, MAX_REASONS, MAX_DEPOTS = 14, 25, 50, 60
 
 
+# What was late on a night's origin, as it is known now.
+FRESH_ON_ORIGIN = DEPOT_FRESHNESS.replace(":as_of", "runs.origin_on")
 # The newest nightly runs and the newest other runs, each with its steps.
 RUNS = f"""
 with closures as ({ALL_CLOSURES}), nights as (
@@ -34,45 +36,17 @@ select runs.run_id, parent_id, step, origin_on, {RUN_STATE} as state, started_at
        extract(epoch from coalesce(finished_at, clock_timestamp()) - started_at)
          ::float8 as seconds,
        case when step = 'nightly' and metrics ? 'late_depots' then (
-           select max(came.last_at) from runs made
-           cross join jsonb_each_text(made.metrics -> 'late_cities') as late (city, depots)
-           left join (
-               select d.city, count(*) as depots, max(counted_at) as last_at
-               from (select * from depots where not exists (
-                         select from demand_versions v
-                         where (v.depot_id, v.service_on) = (depots.depot_id, runs.origin_on)
-                           and v.orders is not null and v.recorded_at <= runs.finished_at)
-                       -- Few depots have anything new, and closed days are slow to find.
-                       and exists (
-                         select from demand_versions v
-                         where v.depot_id = depots.depot_id and v.orders is not null
-                           and v.recorded_at > runs.finished_at and v.service_on
-                               between runs.origin_on - {LAST_DAY} and runs.origin_on)
-                    ) d
-               cross join lateral (
-                   -- The depot's newest day that was due, as in `depot_freshness`.
-                   select day_on as due_on
-                   from (select runs.origin_on - n as day_on
-                         from generate_series(0, {LAST_DAY}) as n) recent
-                   where day_on < (runs.started_at at time zone d.timezone)::date
-                     and not {is_closed("day_on")}
-                   order by day_on desc limit 1
-               ) due
-               cross join lateral (
-                   select min(recorded_at) as counted_at from demand_versions v
-                   where (v.depot_id, v.service_on) = (d.depot_id, due_on)
-                     and v.orders is not null
-               ) first_count
-               where counted_at > runs.finished_at and exists (
-                   select from demand_versions b
-                   where b.depot_id = d.depot_id and b.orders is not null
-                     and b.service_on between runs.origin_on - {WAITED_FOR_DAYS}
-                                          and runs.origin_on - 1
-                     and b.recorded_at <= runs.finished_at)
-               group by d.city
-           ) came using (city)
-           where made.parent_id = runs.run_id and made.step = 'forecast'
-           having bool_and(coalesce(came.depots, 0) >= late.depots::bigint)
+           select max(counted_at) filter (where counted_at > runs.finished_at)
+           from ({FRESH_ON_ORIGIN}) fresh
+           left join lateral (
+               select min(recorded_at) as counted_at from demand_versions v
+               where (v.depot_id, v.service_on) = (fresh.depot_id, fresh.due_on)
+                 and v.orders is not null
+           ) first_count on true
+           where city in (
+               select jsonb_object_keys(made.metrics -> 'late_cities') from runs made
+               where made.parent_id = runs.run_id and made.step = 'forecast')
+           having not bool_or(is_late)
        ) end as late_came_at
 from runs join parents p on p.run_id = coalesce(parent_id, runs.run_id)
 order by coalesce(parent_id, runs.run_id) desc, runs.run_id

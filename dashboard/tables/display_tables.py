@@ -13,14 +13,13 @@ import pandas as pd
 
 from dashboard.tables import html_tables
 from dashboard.text import formatting, plan_summaries, summaries
-from pipelines.planning.days_ahead import FLEET_DAYS
 from pipelines.planning.words import decision_words
 
 HEADINGS = {
     "accepted": "New rows",
     "allocated": "Vans",
     "counted": "Forecasts",
-    "coverage": "In the 80 % band",
+    "coverage": html_tables.IN_BAND,
     "delivery_probability": "Chance of full delivery",
     "error": html_tables.ERROR,
     "error_share": html_tables.ERROR_SHARE,
@@ -129,11 +128,15 @@ def accuracy_measures(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def band_coverage(bands: pd.DataFrame) -> pd.DataFrame:
-    """`queries.band_coverage`: a row for each kind of day, a column for each level."""
-    shares = 100 * bands.pivot(index="kind", columns="level", values="coverage")
+    """`queries.band_coverage`: a row for each kind of day, and '79.5 % of 1,234' for each level."""
+    shares = zip(
+        bands["coverage"].map(formatting.percent), bands["counted"], strict=True
+    )
+    texts = bands.assign(told=[f"{share} of {n:,}" for share, n in shares])
+    table = texts.pivot(index="kind", columns="level", values="told")
     headings = {"depots": "Depots", "cities": "Cities", "fleet": "Fleet"}
-    levels = [level for level in headings if level in shares]
-    table = shares[levels].rename(columns=headings, index=formatting.display_name)
+    levels = [level for level in headings if level in table]
+    table = table[levels].rename(columns=headings, index=formatting.display_name)
     return table.rename_axis("Within the band").reset_index()
 
 
@@ -162,17 +165,11 @@ def why_links(result: pd.DataFrame, since: date) -> list[str]:
     ]
 
 
-def day_links(result: pd.DataFrame, newest_on: date, city: str) -> list[str]:
-    """Addresses of the accuracy of each day in a city, or in all ('').
-
-    '' for days too far before `newest_on` for page Accuracy to offer them as single days.
-    """
-    ages = (pd.Timestamp(newest_on) - result["target_on"]).dt.days
+def day_links(result: pd.DataFrame, city: str) -> list[str]:
+    """Addresses of the accuracy of each day in a city, or in all ('')."""
     return [
         formatting.link("accuracy", city=city, period=f"{day.date()}")
-        if age < FLEET_DAYS
-        else ""
-        for day, age in zip(result["target_on"], ages, strict=True)
+        for day in result["target_on"]
     ]
 
 
@@ -264,7 +261,7 @@ def past_orders(days: pd.DataFrame) -> pd.DataFrame:
 def past_occasions(days: pd.DataFrame) -> pd.DataFrame:
     """Past holidays and events, consecutive days merged, newest first; `days` as `past_orders`.
 
-    'Fri 380 · Sat 187' of several days; '≥ 7,900' where some depots' data is missing.
+    '380 · 187' of several days; '≥ 7,900' where some depots' data is missing.
     """
     special = past_orders(days).query(f"`{OCCASION}` != ''")[::-1]
     is_same = special[OCCASION].eq(special[OCCASION].shift())
@@ -274,10 +271,9 @@ def past_occasions(days: pd.DataFrame) -> pd.DataFrame:
     newest_on = days.loc[days["actual"].notna(), "day_on"].max()
     lacks = days.query("missing > 0")["day_on"] if "missing" in days else ()
     told = special["Orders"].map(formatting.orders).astype(str)
-    told = told.mask(special["Day"].isin(lacks), "≥\N{NO-BREAK SPACE}" + told)
-    weekdays = special["Day"].map(formatting.day).astype(str).str[:3]
-    is_alone = runs["Day"].transform("size").eq(1)
-    special["told"] = told.where(is_alone, weekdays + "\N{NO-BREAK SPACE}" + told)
+    special["told"] = told.mask(
+        special["Day"].isin(lacks), "≥\N{NO-BREAK SPACE}" + told
+    )
     orders = [" · ".join(own) for _, own in runs["told"]]
     return pd.DataFrame(
         {

@@ -146,7 +146,7 @@ def _listed_texts(numbers: pd.DataFrame) -> dict[Hashable, Row]:
         is_closed = numbers["closed_on"].str.contains(day)
         texts[first] = texts[first].mask(is_closed, "closed")
         texts[last] = html_tables.column(numbers[last], html_tables.ERROR)
-        marked = texts[last].map(html_tables.OUTSIDE_MARK.format)
+        marked = texts[last].map(html_tables.marked)
         texts[last] = texts[last].mask(numbers["is_off"], marked)
         texts[last] = texts[last].mask(numbers["was_closed"], "closed")
     for head in filter(lambda head: head.startswith(SHORT), heads):

@@ -18,7 +18,12 @@ SIGNED_PERCENTAGES = {"Bias": 1, ERROR_SHARE: 0}
 """Columns of signed percentages, and their number of decimals."""
 OUTSIDE = "Outside its band"
 """A column of 'yes' and '' that pages show as a mark on the numbers of the column 'Actual'."""
-OUTSIDE_MARK = '<b class="outside">{}<span class="said"> outside the band</span></b>'
+IN_BAND = "In the 80 % band"
+ODD: Mapping[str, Callable[[pd.Series], pd.Series]] = {
+    "Bias": lambda percentages: percentages.abs().round(1).gt(8),
+    IN_BAND: lambda percentages: percentages.round(1).lt(50),
+}
+"""By column, which numbers are marked."""
 LONG_TEXT, SHORT_TEXT = 24, 10
 
 
@@ -74,17 +79,20 @@ def table(
     label: str,
     hidden_on_phones: Collection[str] = (),
     links: Mapping[str, Sequence[str]] | None = None,
+    are_current: Sequence[bool] | None = None,
 ) -> str:
     """A small display table; its first column names the rows.
 
     Columns that are empty in every row are left out. A name such as 'Orders: 7 days ahead' puts a column
-    into the group 'Orders', which is named above its first column. `OUTSIDE` marks numbers.
+    into the group 'Orders', which is named above its first column. Actual orders that are `OUTSIDE`,
+    large biases and bands that held few days are marked.
 
     Args:
       result: A table of `display_tables`, or one with the same columns.
       label: Names the table to a screen reader.
       hidden_on_phones: Columns that a phone has no room for.
       links: By column, the address that each cell links to; '' for none.
+      are_current: Which rows the URL selects.
     """
     texts = {str(n): column(result[n], str(n)) for n in result if n != OUTSIDE}
     texts = {name: cells for name, cells in texts.items() if any(cells) or not cells}
@@ -98,22 +106,32 @@ def table(
         for before, name in zip([first, *rest], rest, strict=False)
     ]
     cells_of = {name: _cells(texts[name], (links or {}).get(name)) for name in texts}
+    odd = {name: rule(result[name]) for name, rule in ODD.items() if name in result}
     if OUTSIDE in result:
-        actual = zip(cells_of["Actual"], result[OUTSIDE], strict=True)
-        cells_of["Actual"] = [
-            OUTSIDE_MARK.format(cell) if is_outside else cell
-            for cell, is_outside in actual
+        odd["Actual"] = result[OUTSIDE].eq("yes")
+    for name, are_odd in odd.items():
+        said = "unusual" if name in ODD else "outside the band"
+        both = zip(cells_of[name], are_odd, strict=True)
+        cells_of[name] = [
+            marked(each, said) if is_odd else each for each, is_odd in both
         ]
     rows = []
-    for name, *cells in zip(*cells_of.values(), strict=True):
+    states = are_current or [False] * len(result)
+    for is_current, name, *cells in zip(states, *cells_of.values(), strict=True):
+        attribute = ' aria-current="true"' * is_current
         data = "".join(
             f'<td class="{classes[heading]}">{cell}</td>'
             for heading, cell in zip(rest, cells, strict=True)
         )
         rows.append(
-            f'<tr><th scope="row" class="{classes[first]}">{name}</th>{data}</tr>'
+            f'<tr{attribute}><th scope="row" class="{classes[first]}">{name}</th>{data}</tr>'
         )
     return grid(width, label, escape(first), heads, rows)
+
+
+def marked(cell: str, said: str = "outside the band") -> str:
+    """A cell's HTML, marked; a screen reader also says `said`."""
+    return f'<b class="outside">{cell}<span class="said"> {said}</span></b>'
 
 
 def column(values: pd.Series, name: str) -> list[str]:

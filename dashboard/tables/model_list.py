@@ -46,6 +46,8 @@ def status(
     of_model = scores[scores["model_version"] == champion["version"]]
     own, naive = summaries.errors(of_model)
     verdict = "Nothing to do." * bool(own < naive)
+    if 0 < of_model["n_days"].max() < summaries.WEEK_DAYS:
+        verdict = "Too early to judge the new model."
     return " ".join(filter(None, [verdict, live, test, outcome]))
 
 

@@ -39,13 +39,6 @@ FORMATS = {
     # Values are rounded down, or 99.5 %, so that cells read as on the pages.
     "chance": {"num_format": '[>0.99]"> 99 %";[<0.01]"< 1 %";0 %'},
 }  # fmt: skip
-WIDEST = {
-    "day": ["Wed 30 Sep 2026"],
-    "time": ["Wed 30 Sep 2026 23:59"],
-    "percent": [""],
-    "chance": [""],
-}
-"""Widest texts of the formats whose cells are not as wide as their values."""
 CITY_COLUMNS = (
     "city", "target_on", "point", "model_point", "needed", "vans", "short",
     "drivers", "drivers_needed", "undelivered", "delivery_probability", "extra", "off_road", "kind", "made_by", "made_at",
@@ -70,8 +63,8 @@ GRIDS = {
     "Orders": ("point", f"Planned orders, planners' numbers among them. {summaries.TOTALS_NOTE}"),
 }  # fmt: skip
 """Sheets of depots × days: the column of `Plan.depots`, and a description."""
-MIN_WIDTH, MAX_WIDTH = 12, 40
-"""Widths of columns in characters."""
+MIN_WIDTHS, MAX_PIXELS = {"day": 17, "time": 23}, 290
+"""Minimum widths of columns in characters, and the maximum in pixels."""
 SHIFT_COLUMNS = {
     "city": "City", "target_on": "Day", "shift": "Shift", "orders": "Planned orders",
     "vans": "Need", "short": "Short", "drivers": "Drivers", "drivers_needed": "Drivers needed", "busiest_hour": "Busiest hour of the day",
@@ -189,6 +182,7 @@ def write(about: Mapping[str, str], sheets: Sheets) -> bytes:
             _write(sheet, table, formats)
             if name != README:
                 _mark_totals(sheet, table, formats["total"])
+            sheet.autofit(MAX_PIXELS)
     return file.getvalue()
 
 
@@ -236,11 +230,7 @@ def _write(sheet: Worksheet, table: pd.DataFrame, formats: Formats) -> None:
         elif pd.api.types.is_float_dtype(values):
             values = values / 100
             style = "chance" if name == CHANCE else "percent"
-        texts = WIDEST.get(style) or [str(value) for value in values[:200]]
-        head = "" if isinstance(name, pd.Timestamp) else f"{name}  "
-        longest = max(map(len, [head, *texts]))
-        width = min(max(longest + 1, MIN_WIDTH), MAX_WIDTH)
-        sheet.set_column(place, place, width, formats["number"])
+        sheet.set_column(place, place, MIN_WIDTHS.get(style, 12), formats["number"])
         sheet.write(0, place, name, formats["head"])
         for row, value in enumerate(values, start=1):
             if pd.isna(value) or value == "":

@@ -19,7 +19,7 @@ STATES = {
 }
 REPAIRED = "Another run of this night made its forecast."
 LATER_HAS = "Later forecasts include them. "
-COUNTED = {"new", "corrected", "left_old", "depots"}
+MADE, COUNTED = {"depots", "late_cities"}, {"new", "corrected", "left_old", "depots"}
 SENT_IF = "it is sent if notifications are set up"
 AGAIN = "then run 'harbor nightly'."
 LATER = " Since then a later night has made a forecast."
@@ -112,15 +112,16 @@ def runs_table(runs: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     errors = nights["error"].where(~is_past, nights["error"] + LATER)
     errors = errors.mask(is_made, REPAIRED)
     forecasts = runs[runs["step"] == "forecast"].set_index("parent_id")["metrics"]
-    # A night's counts are shown with its steps.
-    metrics = nights["metrics"].map(
-        lambda each: {name: each[name] for name in each if name not in COUNTED}
-    )
-    late = nights["run_id"].map(
-        lambda night: forecasts.get(night, {}).get("late_cities", {})
-    )
+    # A night's other counts are shown with its steps.
+    metrics = []
+    for run_id, own in zip(nights["run_id"], nights["metrics"], strict=True):
+        made = forecasts.get(run_id, {})
+        told = {name: made[name] for name in MADE & made.keys()}
+        metrics.append(told | {name: own[name] for name in own if name not in COUNTED})
     state = nights["state"].mask(is_made, "repaired")
-    nights = nights.assign(error=errors, state=state, metrics=metrics, late=late)
+    nights = nights.assign(
+        error=errors, state=state, metrics=pd.Series(metrics, nights.index)
+    )
     return _table(nights, zone, "Night after", _origin)
 
 
@@ -157,13 +158,10 @@ def last_trouble(runs: pd.DataFrame, nights: pd.DataFrame) -> str:
 
 
 def _trouble(night: Mapping[Hashable, Any]) -> str:
-    """'Last trouble: the forecast of the night after Sun 22 Nov was made without the orders of Delft.'."""
+    """'Last trouble, repaired: the night after Sun 22 Nov. Without the orders of Delft (1 depot).'."""
     over = ", repaired" if night["State"] == STATES["repaired"] else ""
-    what, is_told, _ = night["Result"].partition(f". {LATER_HAS.strip()}")
-    night_after = f"the night after {night['Night after']}"
-    if is_told:
-        what = f"the forecast of {night_after} was made {what[0].lower()}{what[1:]}"
-    return f"Last trouble{over}: {what if is_told else night_after}."
+    what = night["Result"].partition(". ")[0].removesuffix(".")
+    return f"Last trouble{over}: the night after {night['Night after']}. {what}."
 
 
 def _late(run: Mapping[Any, Any], cities: Mapping[str, int], zone: ZoneInfo) -> str:
@@ -185,12 +183,9 @@ def steps(runs: pd.DataFrame, run_id: int, zone: ZoneInfo) -> pd.DataFrame:
     return table if own.empty else table.drop(columns="Started")
 
 
-def step_links(runs: pd.DataFrame) -> list[str]:
-    """For each row of `runs_table`, a link to its steps."""
-    run_ids = _nights(runs)["run_id"].map(str)
-    return [
-        f"{formatting.link('pipeline', run=each)}#steps-of-a-run" for each in run_ids
-    ]
+def night_ids(runs: pd.DataFrame) -> list[str]:
+    """The run id of each row of `runs_table`."""
+    return [*_nights(runs)["run_id"].map(str)]
 
 
 def _nights(runs: pd.DataFrame) -> pd.DataFrame:
@@ -242,7 +237,7 @@ def _result(row: Mapping[Any, Any], zone: ZoneInfo) -> str:
         number = formatting.count(len(lines), "city", "cities")
         metrics["morning_message_written_for"] = f"{number}; {SENT_IF}"
     late = ""
-    if cities := metrics.pop("late_cities", row.get("late")):
+    if cities := metrics.pop("late_cities", None):
         metrics.pop("late_depots", None)
         late = _late(row, cities, zone)
     # A night shows only the number of alarms; its step `accuracy` shows their texts.

@@ -148,8 +148,8 @@ def what_if_sentence(outcome: pd.DataFrame, first_on: date, last_on: date) -> st
     )
 
 
-def accuracy_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
-    """How accurate the forecasts for `depots` were, from all of `queries.accuracy`, not empty.
+def accuracy_sentence(scores: pd.DataFrame, n_depots: int) -> str:
+    """How accurate the forecasts for `n_depots` depots were, from all of `queries.accuracy`, not empty.
 
     'The 42 days scored since Fri 2 Oct were off by 8.3 % per depot and day, better than repeating the
     same day last week (11.9 %), but not on Sun 29 Nov.' if that is the newest and was worse.
@@ -160,7 +160,7 @@ def accuracy_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
     if len(scored) > 1:
         since = formatting.day(scored["day_on"].min())
         days = f"The {len(scored)} days scored since {since} were"
-    each = "per day" if len(depots) == 1 else "per depot and day"
+    each = "per day" if n_depots == 1 else "per depot and day"
     told = error_sentence(days, overall, each)
     days_on = scores["day_on"].where(scores["grain"].eq("day"))
     newest = scores[days_on.eq(scored["day_on"].max())]

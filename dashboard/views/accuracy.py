@@ -37,27 +37,22 @@ first_on, newest_on = scored_days[live]
 scope = score_filter.score_filter(live, first_on, newest_on, freshness)
 day_on = scope.day_on or newest_on
 chosen = st.query_params.to_dict()
-scored, day_sentence = None, ""
-if live and not scope.depot:
-    scored, day_sentence = one_day.last_day(scope, day_on, freshness)
+scored, day_sentence = one_day.last_day(scope, day_on, freshness)
 
-depots = queries.depots(freshness)
-subjects = [*depots.loc[depots["depot_id"] == scope.depot, "name"]]
+named = queries.depots(freshness).set_index("depot_id")["name"]
+subjects = [named.get(scope.depot, scope.city)]
 if scope.days_back == 1:
     subjects.append(formatting.day(day_on))
-if subjects:
-    page_head.rename(f"Accuracy of {', '.join(subjects)}")
+if any(subjects):
+    page_head.rename(f"Accuracy of {', '.join(filter(None, subjects))}")
 if scope.days_back == 1:
-    told = []
-    if scope.depot:
-        rows = queries.largest_errors(scope, freshness).to_dict("records")
-        told = [summaries.outcome_sentence(row) for row in rows]
+    told = [day_sentence]
     if scored is not None:
         error = summaries.day_error_sentence(queries.accuracy(scope, freshness))
         told = [error, summaries.outside_sentence(scored)]
     with answer:
         widgets.answer(" ".join(filter(None, told)))
-        if day_sentence:
+        if scored is not None:
             st.markdown(formatting.escape_markdown(day_sentence))
         one_day.neighbours(day_on, score_filter.single_days(first_on, newest_on))
     sheets = one_day.show(scope, scored, freshness)
@@ -67,14 +62,16 @@ if scope.days_back == 1:
 scores = queries.accuracy(scope, freshness)
 if scores.empty:
     widgets.stop_page(score_filter.NO_SCORES)
-depots = queries.depot_accuracy(scope, freshness)
+depots = None if scope.depot else queries.depot_accuracy(scope, freshness)
 held = queries.band_coverage(scope, freshness)
 with answer:
-    own = depots[depots["depot_id"].eq(scope.depot) | (not scope.depot)]
-    widgets.answer(summaries.accuracy_sentence(scores, own))
+    n_depots = 1 if depots is None else len(depots)
+    widgets.answer(summaries.accuracy_sentence(scores, n_depots))
     if day_sentence:
         address = formatting.link("accuracy", **chosen | {"period": f"{day_on}"})
         name = f"{day_sentence.partition(':')[0]} by depot"
+        if scope.depot:
+            name, address = "Why", formatting.why_link(scope.depot, day_on)
         widgets.note(name, address, f"{day_sentence} ")
     planners = summaries.planners_sentence(queries.override_accuracy(scope, freshness))
     if notes := f"{summaries.coverage_sentence(held)} {planners}".strip():
@@ -87,8 +84,11 @@ with by_week:
     st.header(WEEKS)
     widgets.small_table(weeks.drop(columns="Forecasts"), WEEKS)
     last = "; the newest day's sentence takes the last one" * bool(day_sentence)
-    st.caption(f"All forecasts of a day count{last}. Bias: + is too high.")
-    if not scope.depot:
+    st.caption(
+        f"All forecasts of a day count{last}. Bias: + is too high. Bold on grey: bias beyond 8 %, "
+        "less than half in the band."
+    )
+    if depots is not None:
         st.header("Depots furthest off")
         worst = depots[: one_day.MAX_WORST]
         widgets.small_table(
@@ -98,20 +98,21 @@ with by_week:
         )
 with by_day:
     st.header("By day")
-    widgets.chart(
-        forecast_charts.accuracy_by_day,
-        scores[scores["grain"] == "day"],
-        "Off by: dots are single days, over all forecasts of the day; lines the mean of seven days, from the fourth on.",
-    )
+    days = scores[scores["grain"] == "day"]
+    means = days["day_on"].nunique() >= forecast_charts.MEAN_FROM
+    caption = "Off by: dots are single days, over all forecasts of the day"
+    caption += "; lines the mean of seven days, from the fourth on" * means
+    widgets.chart(forecast_charts.accuracy_by_day, days, f"{caption}.")
+with by_week if scope.depot else by_day:
     st.header("Single days furthest off")
-    first = misses.head(one_day.MAX_WORST_DAYS)
-    one_day.show_misses("Single days furthest off", first, scope, freshness)
+    worst_days = misses.head(one_day.MAX_WORST_DAYS)
+    one_day.show_misses("Single days furthest off", worst_days, scope, freshness)
 
 table = display_tables.largest_errors(misses)
 sheets = {"Single days": ("Forecast and actual orders, furthest off first", table)}
 sheets[WEEKS] = "Accuracy of the newest day, then by week", weeks
 
-if not scope.depot:
+if depots is not None:
     with st.expander("By depot" if scope.city else "By city and depot"):
         if not scope.city:
             by_city = display_tables.accuracy(scores, "city", "City")
@@ -140,9 +141,9 @@ with st.expander("Days ahead, bands and all measures"):
     )
 
 if len(scored_days) > 1:
-    other, what = "Live", "made night by night"
-    if live:
-        other, what = "Hindcast", "made afterwards for past days"
+    other = "Hindcast" if live else "Live"
     address = formatting.link("accuracy", **chosen | {"scores": other})
     with st.container(key="screen-only"):
-        widgets.note(other, address, f"Forecasts {what} are scored separately: ")
+        widgets.note(
+            other, address, "Hindcasts and live forecasts are scored separately: "
+        )

@@ -27,6 +27,7 @@ sheets = {"Models": ("Errors of each model, and what became of it", table)}
 page_head.save_as_excel("models", lambda: sheets, freshness)
 st.caption(
     "Test, before use: a copy trained without the newest days forecasts them; so does the model "
-    "before. Live: its forecasts of the last 26 weeks, also of days after the next model went live; "
-    "models differ in their days. Off by: the mean error of a depot's day (MAPE)."
+    "before. Live: its forecasts of the last 26 weeks, also of days after the next model went live. "
+    "Models differ in their days, so compare each with the same day last week. Off by: the mean error "
+    "of a depot's day (MAPE)."
 )

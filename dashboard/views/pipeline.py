@@ -72,8 +72,17 @@ if nights.empty:
         "None yet. `harbor nightly` runs one now; `harbor schedule run` runs one every night."
     )
 else:
-    links = {"Night after": run_descriptions.step_links(runs)}
-    widgets.small_table(nights, "Nightly runs", hidden_on_phones=TIMES, links=links)
+    ids = run_descriptions.night_ids(runs)
+    steps_of = [
+        f"{formatting.link('pipeline', run=each)}#steps-of-a-run" for each in ids
+    ]
+    widgets.small_table(
+        nights,
+        "Nightly runs",
+        hidden_on_phones=TIMES,
+        links={"Night after": steps_of},
+        are_current=[each == st.query_params.get("run") for each in ids],
+    )
 
 sheets = {
     "Nightly runs": ("Newest first", nights),

@@ -187,7 +187,12 @@ def by_day(*mapes):
     """A row per day and forecaster; 10, 20, 30 … depot-days are scored."""
     forecasters = ("forecast", "seasonal naive", "median of 4")
     rows = [
-        {"day_on": DAYS[n], "forecaster": name, "mape": mape, "counted": 10 * (n + 1)}
+        {
+            "day_on": DAYS[0] + pd.Timedelta(n, "D"),
+            "forecaster": name,
+            "mape": mape,
+            "counted": 10 * (n + 1),
+        }
         for n, of_day in enumerate(mapes)
         for name, mape in zip(forecasters, (*of_day, 0.1), strict=True)
     ]
@@ -211,12 +216,15 @@ def test_accuracy_has_a_line_beside_same_day_last_week_and_one_ruler_for_both():
 
 
 def test_the_lines_are_seven_day_means_weighted_by_the_scored_days():
-    (_, rows), *_ = marks(
-        forecast_charts.accuracy_by_day(by_day(*[(0.08, 0.1)] * 3, (0.11, 0.1)))
-    )
-    *unknown, last = [row["weekly"] for row in rows if row["forecaster"] == "forecast"]
+    def line(n_days):
+        days = by_day(*[(0.08, 0.1)] * 3, (0.11, 0.1), *[(0.2, 0.1)] * (n_days - 4))
+        (_, rows), *_ = marks(forecast_charts.accuracy_by_day(days))
+        return [row["weekly"] for row in rows if row["forecaster"] == "forecast"]
+
+    *unknown, fourth = line(14)[:4]
     assert unknown == [None] * 3, "no mean of fewer than four days"
-    assert last == pytest.approx((60 * 0.08 + 40 * 0.11) / 100)
+    assert fourth == pytest.approx((60 * 0.08 + 40 * 0.11) / 100)
+    assert line(13)[:4] == [0.08, 0.08, 0.08, 0.11], "of few days, the line joins them"
 
 
 def driven(**parts):

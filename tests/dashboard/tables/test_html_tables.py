@@ -73,6 +73,25 @@ def test_a_number_outside_its_band_is_marked_and_said():
     assert "Outside its band" not in html
 
 
+def test_large_biases_and_bands_that_held_few_days_are_marked():
+    bias = [8.0, -8.1, 0.0, float("nan")]
+    table = pd.DataFrame(
+        {"Depot": [*"ABCD"], "Bias": bias, html_tables.IN_BAND: [50.0, 80.0, 49.9, 0.0]}
+    )
+    read = Cells(html_tables.table(table, ""))
+    is_marked = [
+        [text.endswith(" unusual") for text in row[1:]] for row in read.text[1:]
+    ]
+    assert is_marked == [[False, False], [True, False], [False, True], [False, True]]
+
+
+def test_a_row_that_the_url_selects_is_marked():
+    table = pd.DataFrame({"Night": [*"AB"], "State": [*"CD"]})
+    html = html_tables.table(table, "", are_current=[False, True])
+    assert html.count("aria-current") == 1
+    assert '<tr aria-current="true"><th scope="row" class="fill short">B' in html
+
+
 def test_a_column_of_links_leads_where_it_says():
     table = pd.DataFrame({"Depot": ["A & B", "C"], "Bias": [1.5, -2.0]})
     cells = Cells(

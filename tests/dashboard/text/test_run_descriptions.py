@@ -48,8 +48,8 @@ def test_nights_steps_and_other_runs_are_told_apart():
 @pytest.mark.parametrize(
     ("newest", "before", "told"),
     [
-        ("done", "failed", "Last trouble: the night after Thu 20 Nov."),
-        ("done", "repaired", "Last trouble, repaired: the night after Thu 20 Nov."),
+        ("done", "failed", "Last trouble: the night after Thu 20 Nov. Full."),
+        ("done", "repaired", "Last trouble, repaired: the night after Thu 20 Nov. Full."),
         ("running", "failed", ""),
     ],
 )  # fmt: skip
@@ -134,7 +134,7 @@ def test_a_night_whose_late_orders_a_later_one_has_is_repaired():
     )
     told = run_descriptions.last_trouble(ledger, results(5))
     assert told == (
-        "Last trouble, repaired: the forecast of the night after Thu 20 Nov was made without the orders of London (2 depots), "
+        "Last trouble, repaired: the night after Thu 20 Nov. Without the orders of London (2 depots), "
         "which came on Fri 21 Nov."
     )
     not_yet = results(30)
@@ -155,8 +155,8 @@ def test_an_alarm_names_the_naive_forecast_as_pages_do():
     assert table["Result"].tolist() == ["1 accuracy alarm, 2 late depots"]
     told = run_descriptions.last_trouble(runs(alarmed), table)
     assert told == (
-        "Last trouble: the night after Thu 20 Nov. Last accuracy alarm, of the night after Thu 20 "
-        "Nov: The forecasts shown have missed by more than same day last week for 9 days."
+        "Last trouble: the night after Thu 20 Nov. 1 accuracy alarm, 2 late depots. Last accuracy "
+        "alarm, of the night after Thu 20 Nov: The forecasts shown have missed by more than same day last week for 9 days."
     )
 
 

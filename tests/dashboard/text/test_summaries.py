@@ -27,7 +27,6 @@ def test_change_is_over_days_known_in_both_weeks(rows, expected):
     np.testing.assert_allclose(summaries.change(days), expected)
 
 
-TWO_DEPOTS = pd.DataFrame(index=[0, 1])
 NO_DAYS = pd.DataFrame(columns=["day_on", "holidays", "events"])
 
 
@@ -288,14 +287,14 @@ def test_a_depot_with_missing_data_has_a_warning(last_on, due_on, is_late, expec
 )
 def test_accuracy_begins_with_all_days_that_are_scored(naive, compared):
     of_nine = daily_scores(*9 * [0.3], naive=naive)
-    of_one = summaries.accuracy_sentence(of_nine, pd.DataFrame(index=[0]))
-    told = summaries.accuracy_sentence(of_nine, TWO_DEPOTS)
+    of_one = summaries.accuracy_sentence(of_nine, 1)
+    told = summaries.accuracy_sentence(of_nine, 2)
     assert of_one == told.replace("per depot and day", "per day")
     assert told == (
         f"The 9 days scored since Mon 16 Nov were off by 11.0 % per depot and day{compared}."
     )
     newest_is_better = daily_scores(*8 * [0.3], 0.01, naive=naive)
-    told = summaries.accuracy_sentence(newest_is_better, TWO_DEPOTS)
+    told = summaries.accuracy_sentence(newest_is_better, 2)
     assert "but not" not in told
 
 

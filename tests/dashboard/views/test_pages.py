@@ -729,8 +729,12 @@ def test_accuracy_begins_with_how_good_it_was_and_how_the_last_day_was(
     # The city that another page has chosen goes along, for a link starts a new session.
     app.pills(key="city").select("London").run()
     assert f"accuracy?city=London&amp;period={seeded.through}" in page_text(app)
-    # Of one depot there is no sentence on the last day of all.
-    assert "orders, forecast" not in page_text(open_page("accuracy", depot="LON-01"))
+    # Of one depot, the sentence is on its own last day, and its city is chosen.
+    of_depot = open_page("accuracy", depot="LON-01")
+    of_day = ScoreFilter(live=True, depot="LON-01", days_back=1)
+    [newest] = queries.largest_errors(of_day, queries.freshness()).to_dict("records")
+    assert summaries.outcome_sentence(newest) in page_text(of_depot)
+    assert of_depot.pills(key="city").value == "London"
 
 
 def assert_weeks_and_five_biggest_misses_stand_open(app):
@@ -811,7 +815,7 @@ def test_a_day_is_told_by_depot_and_yesterday_as_the_first_page_has_it(
         error = formatting.signed(round(row["point"] - row["actual"]))
         actual = f"{row['actual']:,.0f}"
         if not row["p10"] <= row["actual"] <= row["p90"]:
-            actual = html_tables.OUTSIDE_MARK.format(actual)
+            actual = html_tables.marked(actual)
         numbers = [f"{row['point']:,.0f}", actual, error]
         cells = "".join(f'<td class="">{each}</td>' for each in numbers)
         assert f"{row['name']}</a></th>{cells}" in table
@@ -887,7 +891,7 @@ def test_a_day_of_one_depot_or_of_hindcasts_can_be_opened(
 def test_yesterday_says_which_day_it_was(seeded, open_page, monkeypatch):
     names = {"London": {pd.Timestamp(seeded.through): "Boat race"}}
     monkeypatch.setattr(
-        one_day.days_ahead, "day_names", lambda city, _freshness: names.get(city, {})
+        one_day.days_ahead, "day_names", lambda city, *_: names.get(city, {})
     )
     told = [page_text(open_page("accuracy", city=city)) for city in ("London", "")]
     assert ["On that day: Boat race." in each for each in told] == [True, False]
@@ -950,12 +954,12 @@ def test_days_ahead_has_the_orders_of_past_holidays_and_events(seeded, open_page
     own = seeded.demand[seeded.demand["depot_id"].isin(london)]
     of_days = own.groupby("service_on")["orders"].sum()
     days = [seeded.through + timedelta(days=n) for n in (-12, -11, -10)]
-    promoted = " · ".join(f"{day:%a} {of_days[day]:,.0f}" for day in days)
-    assert f'Promotion</td><td class="fill">{promoted}</td>' in text
+    promoted = " · ".join(f"{of_days[day]:,.0f}" for day in days)
+    assert f'Promotion</td><td class="fill word">{promoted}</td>' in text
 
 
 def test_the_filters_of_accuracy_are_in_the_url(seeded, open_page):
-    app = open_page("accuracy", period="28")
+    app = open_page("accuracy", period="7")
     app.pills(key="city").select("London").run()
     assert_no_traceback(app)
     text = page_text(app)
@@ -967,12 +971,12 @@ def test_the_filters_of_accuracy_are_in_the_url(seeded, open_page):
         for day in (seeded.through + timedelta(days=n) for n in (-12, -11, -10))
     }
     assert app.selectbox(key="choice of period").options == [
-        # With the one asked for; 26 weeks would hold the same days as the default.
-        "Yesterday", "Last 7 days", "Last 4 weeks", f"All {len(days)} days",
+        # 4 and 26 weeks would hold the same days as the default.
+        "Yesterday", "Last 7 days", f"All {len(days)} days",
         *[f"{day} · Promotion" if day in promoted else day for day in named[-2::-1]],
     ]  # fmt: skip
-    assert f"The {len(days)} days scored since {named[0]} were" in text
-    address = "accuracy?period=28&amp;city=London&amp;depot=LON-02"
+    assert f"The 7 days scored since {named[-7]} were" in text
+    address = "accuracy?period=7&amp;city=London&amp;depot=LON-02"
     assert {*re.findall(r"accuracy\?[^\"]*depot=LON-02", text)} == {address}
     assert "depot=RTM-02" not in text
     assert "same day last week" in text

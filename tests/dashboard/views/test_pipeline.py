@@ -236,6 +236,8 @@ def test_a_run_in_the_url_is_shown_with_its_steps(worked, open_page):
     app = open_page("pipeline", run=str(failed["run_id"].iloc[0]))
     assert_no_traceback(app)
     assert "The disk is full." in steps_of(app)
+    night = re.escape(f"run={failed['run_id'].iloc[0]}#")
+    assert re.search(f'<tr aria-current="true"><th[^>]*><a[^>]*{night}', page_text(app))
 
 
 def test_rejected_rows_are_shown_before_there_are_depots(
