@@ -228,7 +228,7 @@ def _write(sheet: Worksheet, table: pd.DataFrame, formats: Formats) -> None:
         if pd.api.types.is_datetime64_any_dtype(values):
             style = "time" if name.startswith(DECIDED_AT) else "day"
         elif pd.api.types.is_float_dtype(values):
-            values = values / 100
+            values = (values / 100).round(9)  # a column is as wide as its digits
             style = "chance" if name == CHANCE else "percent"
         sheet.set_column(place, place, MIN_WIDTHS.get(style, 12), formats["number"])
         sheet.write(0, place, name, formats["head"])
