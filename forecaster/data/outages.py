@@ -32,6 +32,8 @@ RARE_DAYS, EVENT_DAYS = 14, 56
 """An event is rare if at most `RARE_DAYS` of the depot's last `EVENT_DAYS` days had one."""
 YEAR_END_SINCE, YEAR_END_UNTIL = 1222, 102
 """First and last day of the end of a year, see `dates.month_days`."""
+DEPOTS_PER_CHUNK = 256
+"""Depots searched at once, so that memory does not grow with the fleet."""
 DAYS_READ = 2 * MAX_DAYS + MANY_DAYS + 7 * (SAME_WEEKDAYS + 1) + EVENT_DAYS
 """Days before a day that tell whether it belongs to an outage."""
 
@@ -46,7 +48,9 @@ class _Runs(NamedTuple):
 
 def without_outages(panel: Panel) -> Panel:
     """Returns the panel with the days of outages as not observed."""
-    day_dt = find_outages(panel)
+    starts = range(0, panel.n_depots, DEPOTS_PER_CHUNK)
+    chunks = (panel.of_depots(slice(n, n + DEPOTS_PER_CHUNK)) for n in starts)
+    day_dt = np.concatenate([*map(find_outages, chunks)])
     if not day_dt.any():
         return panel
     return replace(

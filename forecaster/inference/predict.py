@@ -68,7 +68,7 @@ def predict(artefact: Artefact, panel: Panel) -> RawForecast:
     """
     horizon = artefact.horizon
     _require_calendar(panel, horizon)
-    panel = without_outages(panel)
+    panel = without_outages(panel.last(receptive_field_days(artefact)))
     near = panel.last(EFFECT_DAYS + 1)
     effect_sd_dt = artefact.effects.calendar.sd_of(near)
     own_d = own_days(panel, _feature_days(artefact))

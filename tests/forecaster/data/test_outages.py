@@ -154,6 +154,14 @@ def test_an_outage_at_the_edge_of_the_receptive_field_is_found():
     np.testing.assert_array_equal(of_cut, of_whole)
 
 
+def test_a_large_fleet_is_searched_some_depots_at_a_time(monkeypatch):
+    panel = with_zeros(slice(150, 160), [0, 3])
+    monkeypatch.setattr(outages, "DEPOTS_PER_CHUNK", 3)
+    day_dt = np.isnan(without_outages(panel).demand_dt)
+    assert day_dt[[0, 3], 150:160].all()
+    np.testing.assert_array_equal(day_dt, find_outages(panel))
+
+
 class StopError(Exception):
     """Raised in place of training."""
 
