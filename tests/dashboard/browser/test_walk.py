@@ -146,8 +146,8 @@ def test_a_city_that_the_menu_carries_over_is_one_step_of_the_history(fleet, vis
         page.wait_for_timeout(1000)
         window.settled()
         assert page.url == f"{window.address}/{path}?city=London"
-        # A city is the heading of its plan.
-        heading = {"plan": "London", "accuracy": "Accuracy"}[path]
+        # Both headings name the city.
+        heading = {"plan": "London", "accuracy": "Accuracy of London"}[path]
         assert page.inner_text("h1") == heading
 
 
