@@ -160,8 +160,9 @@ def last_trouble(runs: pd.DataFrame, nights: pd.DataFrame) -> str:
 def _trouble(night: Mapping[Hashable, Any]) -> str:
     """'Last trouble, repaired: the night after Sun 22 Nov. Without the orders of Delft (1 depot).'."""
     over = ", repaired" if night["State"] == STATES["repaired"] else ""
-    what = night["Result"].partition(". ")[0].removesuffix(".")
-    return f"Last trouble{over}: the night after {night['Night after']}. {what}."
+    what, _, _ = night["Result"].removesuffix(".").partition(". ")
+    told = f"Last trouble{over}: the night after {night['Night after']}. {what}."
+    return told.removesuffix(" .")
 
 
 def _late(run: Mapping[Any, Any], cities: Mapping[str, int], zone: ZoneInfo) -> str:

@@ -70,7 +70,7 @@ with answer:
     if day_sentence:
         address = formatting.link("accuracy", **chosen | {"period": f"{day_on}"})
         name = f"{day_sentence.partition(':')[0]} by depot"
-        if scope.depot:
+        if scope.depot and live:  # page Depot explains live forecasts only
             name, address = "Why", formatting.why_link(scope.depot, day_on)
         widgets.note(name, address, f"{day_sentence} ")
     planners = summaries.planners_sentence(queries.override_accuracy(scope, freshness))

@@ -58,6 +58,8 @@ def test_the_last_trouble_is_told_once_no_night_runs(newest, before, told):
     days = ["Fri 21 Nov", "Thu 20 Nov", "Wed 19 Nov"]
     nights = pd.DataFrame({"Night after": days, "State": states, "Result": "Full."})
     assert run_descriptions.last_trouble(runs(STEP), nights) == told
+    untold = run_descriptions.last_trouble(runs(STEP), nights.assign(Result=""))
+    assert untold == told.removesuffix(" Full.")
     assert run_descriptions.last_trouble(runs(STEP), nights[:1]) == ""
 
 
