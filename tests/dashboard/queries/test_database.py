@@ -32,7 +32,7 @@ def test_the_dashboards_connection_can_only_read(seeded):
 def test_an_error_of_the_database_has_a_remedy_and_one_of_ours_its_traceback(
     dashboard, monkeypatch, statement, error, message
 ):
-    monkeypatch.setattr(database, "READ_ONLY", "-c statement_timeout=20ms")
+    monkeypatch.setattr(database, "READ_ONLY", "-c statement_timeout=1s")
     with pytest.raises(error, match=message):
         database.read(statement)
 
