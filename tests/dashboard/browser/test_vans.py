@@ -246,7 +246,7 @@ def test_what_was_entered_is_not_dropped_unasked(fleet, visit):
     form.get_by_text("Saved: London, ").wait_for()
     window.close_form()
     page.get_by_role("link", name="Accuracy", exact=True).first.click()
-    page.get_by_role("heading", name="Accuracy", exact=True).wait_for()
+    page.get_by_role("heading", name="Accuracy of London", exact=True).wait_for()
     assert len(asked) == 2, "nothing is lost any more"
 
 
