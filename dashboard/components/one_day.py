@@ -86,6 +86,11 @@ def show(
     with by_depot:
         st.header(name)
         table = show_misses(name, misses, scope, freshness)
+        if scored is not None:
+            every = days_ahead.of_city(queries.depots(freshness), scope.city)
+            others = every.loc[~every["depot_id"].isin(misses["depot_id"]), "name"]
+            if told := formatting.listed([*others]):
+                st.caption(f"Closed or not scored: {told}.")
     sheets[name] = "Forecast and actual orders, furthest off first", table
     return sheets
 
@@ -106,7 +111,6 @@ def show_misses(
     links = {key: display_tables.why_links(first, since)}
     if scope.live and "Day" in table and not scope.depot:
         links["Day"] = display_tables.day_links(first, scope.city)
-    widgets.small_table(
-        shown, name, hidden_on_phones=(html_tables.ERROR_SHARE,), links=links
-    )
+    hidden = [html_tables.ERROR] * (html_tables.ERROR_SHARE in shown)
+    widgets.small_table(shown, name, hidden_on_phones=hidden, links=links)
     return table

@@ -228,8 +228,8 @@ def answer(sentences: str) -> None:
 def hindcast_warning() -> None:
     """Warns that the scores are of hindcasts."""
     st.warning(
-        "**Hindcasts:** forecasts made afterwards, with only the data known at the time. "
-        "They show what the model can do, not what was published.",
+        "**Hindcasts:** forecasts that `harbor backfill` made afterwards, with only the data known "
+        "at the time. They show what the model can do, not what was published.",
         icon=":material/history:",
     )
 

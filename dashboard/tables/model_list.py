@@ -41,22 +41,26 @@ def status(
     if not champions:
         return f"No model is in use, so no forecasts will be made. {outcome}"
     [champion] = champions
-    test = _test_sentence(champion["scores"])
     live = _live_sentence(champion, scores, zone, occasions)
     of_model = scores[scores["model_version"] == champion["version"]]
     own, naive = summaries.errors(of_model)
     verdict = "Nothing to do." * bool(own < naive)
-    if 0 < of_model["n_days"].max() < summaries.WEEK_DAYS:
-        verdict = "Too early to judge the new model."
+    if 0 < (n_days := of_model["n_days"].max()) < summaries.WEEK_DAYS:
+        verdict = f"Nothing to do yet: the new model has {n_days:.0f} of the 7 scored days needed to judge it."
+    test = _test_sentence(champion)
     return " ".join(filter(None, [verdict, live, test, outcome]))
 
 
-def _test_sentence(scores: Mapping[Any, Any]) -> str:
-    """'In the test before use, it was off by 8.4 %, the model before by 8.5 %.'; '' without one."""
-    own, before = (_tested(scores, name) / 100 for name in ("gru", "champion"))
-    told = f"In the test before use, it was off by {formatting.percent(own)}"
+def _test_sentence(model: Model) -> str:
+    """'In the test before use, on Sat 24 – Thu 26 Nov, it was off by 8.4 %, the model before by 8.5 %.'; '' without one."""
+    own, before = (_tested(model["scores"], name) / 100 for name in ("gru", "champion"))
+    if math.isnan(own):
+        return ""
+    first = pd.Timestamp(model["scores"]["first_origin"]) + formatting.A_DAY
+    days = formatting.day_range(first, model["trained_through"])
+    told = f"In the test before use, on {days}, it was off by {formatting.percent(own)}"
     compared = f", the model before by {formatting.percent(before)}"
-    return f"{told}{compared * (before >= 0)}." * (own >= 0)
+    return f"{told}{compared * (before >= 0)}."
 
 
 def _live_sentence(
@@ -112,6 +116,7 @@ def all_models(
             "Test: Model before": champion,
             "Live: Off by": 100 * live["mape"],
             "Live: Same day last week": 100 * naive["mape"],
+            "Live: Difference": 100 * (live["mape"] / naive["mape"] - 1),
             "Live: Days scored": live["n_days"].astype("Int64"),
             "Version": models["version"].to_list(),
         }

@@ -18,9 +18,9 @@ STATES = {
     "skipped": "–\N{NO-BREAK SPACE}skipped",
 }
 REPAIRED = "Another run of this night made its forecast."
+WITHOUT = "Without the orders of"
 LATER_HAS = "Later forecasts include them. "
 MADE, COUNTED = {"depots", "late_cities"}, {"new", "corrected", "left_old", "depots"}
-SENT_IF = "it is sent if notifications are set up"
 AGAIN = "then run 'harbor nightly'."
 LATER = " Since then a later night has made a forecast."
 
@@ -134,44 +134,32 @@ def _with_late_orders(runs: pd.DataFrame) -> pd.DataFrame:
     return runs.assign(late_came_at=own, has_later=has_later)
 
 
-def last_trouble(runs: pd.DataFrame, nights: pd.DataFrame) -> str:
-    """Sentences on the last night with trouble and the last accuracy alarm.
+def last_trouble(nights: pd.DataFrame) -> str:
+    """'Last trouble, repaired: the night after Sun 22 Nov. It is full.' of `runs_table`.
 
-    `nights` is the `runs_table` of `runs`. '' if there is neither, or while a night runs.
+    '' without trouble, or while a night runs.
     """
-    if nights.empty or nights["State"].iloc[0] == STATES["running"]:
+    states = [STATES[each] for each in ("failed", "partial", "repaired")]
+    had_trouble = nights[nights["State"].isin(states)]
+    if had_trouble.empty or nights["State"].iloc[0] == STATES["running"]:
         return ""
-    is_trouble = nights["State"].isin(
-        [STATES[each] for each in ("failed", "partial", "repaired")]
-    )
-    sentences = [
-        _trouble(night) for night in nights[is_trouble].head(1).to_dict("records")
-    ]
-    every = _nights(runs).to_dict("records")
-    night = next((each for each in every if each["metrics"].get("alarms")), None)
-    if night:
-        over = ", cleared since" if night is not every[0] else ""
-        what, *_ = night["metrics"]["alarms"][0].removesuffix(".").partition(". ")
-        told = f"Last accuracy alarm, of {_name(night)}{over}: {what}."
-        sentences.append(formatting.with_naive_name(told))
-    return " ".join(sentences)
-
-
-def _trouble(night: Mapping[Hashable, Any]) -> str:
-    """'Last trouble, repaired: the night after Sun 22 Nov. Without the orders of Delft (1 depot).'."""
+    night = had_trouble.iloc[0]
     over = ", repaired" if night["State"] == STATES["repaired"] else ""
-    what, _, _ = night["Result"].removesuffix(".").partition(". ")
-    told = f"Last trouble{over}: the night after {night['Night after']}. {what}."
-    return told.removesuffix(" .")
+    what, *_ = night["Result"].removesuffix(".").partition(". ")
+    after = f"Last trouble{over}: the night after {night['Night after']}"
+    if what.startswith(WITHOUT):
+        return f"{after} had its forecast made w{what[1:]}."
+    return f"{after}. {what}.".removesuffix(" .")
 
 
 def _late(run: Mapping[Any, Any], cities: Mapping[str, int], zone: ZoneInfo) -> str:
     """'Without the orders of London (8 depots), which came on Sun 22 Nov. '."""
-    depots = [f"{city} ({formatting.count(n, 'depot')})" for city, n in cities.items()]
+    count = "{} ({:,}\N{NO-BREAK SPACE}depot{})".format
+    depots = [count(city, n, "s" * (n > 1)) for city, n in cities.items()]
     came, came_at = "", run["late_came_at"]
     if not pd.isna(came_at):
         came = f", which came on {formatting.day(came_at.astimezone(zone))}"
-    told = f"Without the orders of {formatting.listed(depots)}{came}. "
+    told = f"{WITHOUT} {formatting.listed(depots)}{came}. "
     return told + LATER_HAS * run["has_later"]
 
 
@@ -236,7 +224,7 @@ def _result(row: Mapping[Any, Any], zone: ZoneInfo) -> str:
     metrics = dict(row["metrics"])
     if lines := metrics.pop("lines", []):
         number = formatting.count(len(lines), "city", "cities")
-        metrics["morning_message_written_for"] = f"{number}; {SENT_IF}"
+        metrics["morning_message_written_for"] = number
     late = ""
     if cities := metrics.pop("late_cities", None):
         metrics.pop("late_depots", None)

@@ -255,7 +255,8 @@ def day_error_sentence(scores: pd.DataFrame) -> str:
     if not told or not scores["horizon"].gt(1).any():
         return told
     [mape] = scores.query("grain == 'all' and forecaster == 'forecast'")["mape"]
-    return f"{told[:-1]}; all forecasts of the day: {formatting.percent(mape)}."
+    every = f"all forecasts of the day, 1 to {scores['horizon'].max():.0f} days ahead"
+    return f"{told[:-1]}; {every}: {formatting.percent(mape)}."
 
 
 def is_outside(scored: pd.DataFrame) -> pd.Series:
@@ -278,13 +279,15 @@ def outside_sentence(scored: pd.DataFrame) -> str:
 
 
 def planners_sentence(overridden: pd.DataFrame) -> str:
-    """'Planners changed 3 depot-days: off by …' from `queries.override_accuracy`; '' if it is empty."""
+    """'Planners changed 3 forecasts: off by …' from `queries.override_accuracy`; '' if it is empty."""
     if overridden.empty:
         return ""
     every = overridden.iloc[0]
-    days = formatting.count(int(every["counted"]), "depot-day")
+    days = formatting.count(int(every["counted"]), "forecast")
     own, model = map(formatting.percent, every[["override_mape", "forecast_mape"]])
-    return f"Planners changed {days}: off by {own}; the forecasts that they changed, by {model}."
+    return (
+        f"Planners changed {days}: off by {own}; the model's numbers then, by {model}."
+    )
 
 
 def _of_depots(counted: pd.DataFrame, scored: pd.DataFrame) -> str:

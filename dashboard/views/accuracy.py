@@ -11,7 +11,7 @@ from dashboard.components import (
     score_filter,
     widgets,
 )
-from dashboard.tables import display_tables
+from dashboard.tables import display_tables, html_tables
 from dashboard.text import formatting, summaries
 
 WEEKS = "Newest day and weeks"
@@ -32,7 +32,7 @@ if not live:
     widgets.hindcast_warning()
 
 # The answer is above the filters on which it depends.
-answer = st.container()
+answer = st.container(key="answer")
 first_on, newest_on = scored_days[live]
 scope = score_filter.score_filter(live, first_on, newest_on, freshness)
 day_on = scope.day_on or newest_on
@@ -40,7 +40,7 @@ chosen = st.query_params.to_dict()
 scored, day_sentence = one_day.last_day(scope, day_on, freshness)
 
 named = queries.depots(freshness).set_index("depot_id")["name"]
-subjects = [named.get(scope.depot, scope.city)]
+subjects = ["" if live else "hindcasts", named.get(scope.depot, scope.city)]
 if scope.days_back == 1:
     subjects.append(formatting.day(day_on))
 if any(subjects):
@@ -73,9 +73,9 @@ with answer:
         if scope.depot and live:  # page Depot explains live forecasts only
             name, address = "Why", formatting.why_link(scope.depot, day_on)
         widgets.note(name, address, f"{day_sentence} ")
-    planners = summaries.planners_sentence(queries.override_accuracy(scope, freshness))
-    if notes := f"{summaries.coverage_sentence(held)} {planners}".strip():
-        st.caption(formatting.unbroken(notes))
+    changed = summaries.planners_sentence(queries.override_accuracy(scope, freshness))
+    for note in filter(None, (summaries.coverage_sentence(held), changed)):
+        st.markdown(formatting.unbroken(note))
 
 by_week, by_day = st.columns(2, gap="large")
 weeks = display_tables.accuracy_by_week(scores)
@@ -83,11 +83,18 @@ misses = queries.largest_errors(scope, freshness)
 with by_week:
     st.header(WEEKS)
     widgets.small_table(weeks.drop(columns="Forecasts"), WEEKS)
+    ahead = f"1 to {scores['horizon'].max():.0f} days ahead"
     last = "; the newest day's sentence takes the last one" * bool(day_sentence)
     st.caption(
-        f"All forecasts of a day count{last}. Bias: + is too high. Bold on grey: bias beyond 8 %, "
-        "less than half in the band."
+        f"All forecasts of a day count, {ahead}{last}. Bias: + is too high. Bold on grey: bias "
+        "beyond 8 %, less than half in the band."
     )
+    if len(scored_days) > 1:
+        other = ("Live", "live forecasts"), ("Hindcast", "forecasts made afterwards")
+        kind, name = other[live]
+        address = formatting.link("accuracy", **chosen | {"scores": kind})
+        span = formatting.day_range(*scored_days[not live])
+        widgets.note(f"{name}, {span}", address, "Scored separately: ")
     if depots is not None:
         st.header("Depots furthest off")
         worst = depots[: one_day.MAX_WORST]
@@ -120,9 +127,11 @@ if depots is not None:
         first = depots.head(one_day.MAX_DEPOTS)
         widgets.cut_notice(len(depots), one_day.MAX_DEPOTS)
         widgets.small_table(
-            display_tables.depot_accuracy(first),
+            display_tables.depot_accuracy(first).drop(
+                columns=["City"] * bool(scope.city)
+            ),
             "By depot",
-            hidden_on_phones=("City", "In the 80 % band", "Forecasts"),
+            hidden_on_phones=("City", html_tables.IN_BAND, "Forecasts"),
             links={"Depot": display_tables.depot_links(first, chosen)},
         )
     sheets["Depots"] = "Accuracy by depot", display_tables.depot_accuracy(depots)
@@ -139,11 +148,3 @@ with st.expander("Days ahead, bands and all measures"):
         f"{formatting.NAIVE.capitalize()} (the seasonal naive) and median of 4 (of the last four same "
         "weekdays) are naive forecasts."
     )
-
-if len(scored_days) > 1:
-    other = "Hindcast" if live else "Live"
-    address = formatting.link("accuracy", **chosen | {"scores": other})
-    with st.container(key="screen-only"):
-        widgets.note(
-            other, address, "Hindcasts and live forecasts are scored separately: "
-        )

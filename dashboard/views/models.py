@@ -22,12 +22,13 @@ widgets.answer(model_list.status(models, scores, zone, occasions))
 widgets.note("Accuracy by day and depot", "accuracy")
 
 table = model_list.all_models(models, scores, zone)
-widgets.small_table(table.head(NEWEST), "Newest models", ("Version", "Went live"))
+hidden = "Version", "Went live", "Live: Same day last week"
+widgets.small_table(table.head(NEWEST), "Newest models", hidden_on_phones=hidden)
 sheets = {"Models": ("Errors of each model, and what became of it", table)}
 page_head.save_as_excel("models", lambda: sheets, freshness)
 st.caption(
-    "Test, before use: a copy trained without the newest days forecasts them; so does the model "
-    "before. Live: its forecasts of the last 26 weeks, also of days after the next model went live. "
-    "Models differ in their days, so compare each with the same day last week. Off by: the mean error "
-    "of a depot's day (MAPE)."
+    "Test, before use: a copy trained without the newest days, and the model before, both forecast "
+    "those days. Live: its forecasts of the last 26 weeks, also of days after the next model went "
+    "live. Models differ in their days, so compare their differences from the same day last week. "
+    "Off by: the mean error of a depot's day (MAPE)."
 )

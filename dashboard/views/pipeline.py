@@ -33,7 +33,7 @@ if points:
     sentences = [formatting.format_dates(point, zone) for point in points]
     st.markdown(f"To do:\n{widgets.bullets(sentences)}")
 elif night:
-    trouble = run_descriptions.last_trouble(runs, nights)
+    trouble = run_descriptions.last_trouble(nights)
     told = formatting.format_dates(f"{night} {trouble}".strip(), zone)
     widgets.answer(f"Nothing to do. {told}")
 
@@ -60,11 +60,8 @@ if not rejected.empty:
         "By file and reason, with the first row of each. The files' other rows were loaded. "
         "`harbor quarantine list` shows all of them. How to fix: `deploy/docs/correct-a-file.md`."
     )
-    widgets.small_table(
-        display_tables.rejected_rows(rejected),
-        "Rejected rows",
-        hidden_on_phones=("First line",),
-    )
+    table = display_tables.rejected_rows(rejected)
+    widgets.small_table(table, "Rejected rows", hidden_on_phones=("First line",))
 
 st.header("Nightly runs")
 if nights.empty:
@@ -73,14 +70,12 @@ if nights.empty:
     )
 else:
     ids = run_descriptions.night_ids(runs)
-    steps_of = [
-        f"{formatting.link('pipeline', run=each)}#steps-of-a-run" for each in ids
-    ]
+    addresses = [formatting.link("pipeline", run=each) for each in ids]
     widgets.small_table(
         nights,
         "Nightly runs",
         hidden_on_phones=TIMES,
-        links={"Night after": steps_of},
+        links={"Night after": [f"{each}#steps-of-a-run" for each in addresses]},
         are_current=[each == st.query_params.get("run") for each in ids],
     )
 
@@ -90,17 +85,19 @@ sheets = {
     "Refused files": ("Nothing of these was loaded", refused),
 }
 page_head.save_as_excel("pipeline", lambda: sheets, freshness)
+below = st.container(key="steps")
 labels = run_descriptions.labels(runs)
 if labels:
-    st.header("Steps of a run")
-    chosen = widgets.choose_from_url("Run", "run", labels, next(iter(labels)))
-    steps = run_descriptions.steps(runs, int(chosen), zone)
-    widgets.small_table(steps, "Run steps", hidden_on_phones=TIMES)
+    with below:
+        st.header("Steps of a run")
+        chosen = widgets.choose_from_url("Run", "run", labels, next(iter(labels)))
+        steps = run_descriptions.steps(runs, int(chosen), zone)
+        widgets.small_table(steps, "Run steps", hidden_on_phones=TIMES)
 
 if loaded.empty:
     widgets.empty_state("No files yet. Load one with `harbor ingest PATH`.")
 else:
     newest = f"The newest {formatting.count(len(loaded), 'file')}"
-    with st.expander(f"{newest}, the last one loaded {loaded['Loaded'].iloc[0]}"):
+    with below.expander(f"{newest}, the last one loaded {loaded['Loaded'].iloc[0]}"):
         hidden = ("Kind", "Ignored columns")
         widgets.small_table(loaded, "Loaded files", hidden_on_phones=hidden)

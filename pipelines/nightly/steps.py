@@ -173,6 +173,8 @@ def shape_day(context: NightlyContext, run: Run) -> None:
 
 def write_message(context: NightlyContext, run: Run) -> None:
     """Writes the morning message, which the watch sends."""
+    is_sent = context.settings.notify_urls is not None
+    run.metrics["notifications"] = "set up" if is_sent else "not set up"
     run.metrics["lines"] = morning_message(
         run.engine, context.settings, context.day, context.now
     )

@@ -85,7 +85,7 @@ def _metric(name: str, value: Any) -> str:
     label = name.replace("_", " ")
     match value:
         case bool() if name == "has_hours":
-            text = "orders by the hour" if value else "no orders by the hour"
+            text = "orders counted by the hour" if value else "no orders by the hour"
         case bool() if name == "promoted":
             text = "new champion" if value else "not promoted"
         case int() if name == "worse_days":

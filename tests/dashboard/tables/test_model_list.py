@@ -59,9 +59,10 @@ def test_every_model_has_its_status_scores_and_decision(models):
     assert scored["Live: Off by"][1] == pytest.approx(7.7)
     assert scored["Live: Same day last week"][1] == pytest.approx(10.9)
     assert scored["Live: Days scored"][1] == 9
-    assert [*scored][3:8] == [
+    assert scored["Live: Difference"][1] == pytest.approx(-29.4, abs=0.05)
+    assert [*scored][3:9] == [
         "Test: Off by", "Test: Model before", "Live: Off by",
-        "Live: Same day last week", "Live: Days scored",
+        "Live: Same day last week", "Live: Difference", "Live: Days scored",
     ]  # fmt: skip
     unknown = models.assign(scores=[{"models": None}, {}])
     of_none = model_list.all_models(unknown, NO_SCORES, ZONE)
@@ -122,7 +123,7 @@ CHAMPION = ("20251119-aaa", "champion", OLD, OLD, "It beats the seasonal naive: 
 def status_of(*rows, scores=NO_SCORES, occasions=None):
     columns = ["version", "role", "created_at", "promoted_at", "decision_reason", "scores",
                "pruned_at"]  # fmt: skip
-    models = pd.DataFrame(rows, columns=columns)
+    models = pd.DataFrame(rows, columns=columns).assign(trained_through=DAYS[0])
     return model_list.status(models, scores, ZONE, occasions or {})
 
 
@@ -130,7 +131,7 @@ def newest(role, reason):
     return ("20251120-bbb", role, NEW, None, reason, {}, pd.NaT)
 
 
-TEST = "In the test before use, it was off by 8.1 %, the model before by 8.9 %."
+TEST = "In the test before use, on Sun 2 – Fri 21 Nov, it was off by 8.1 %, the model before by 8.9 %."
 
 
 def test_the_status_says_how_much_better_a_live_model_is_then_its_test():
@@ -140,7 +141,7 @@ def test_the_status_says_how_much_better_a_live_model_is_then_its_test():
     )
     few = status_of(CHAMPION, scores=LIVE.assign(n_days=3))
     assert few.startswith(
-        "Too early to judge the new model. Live since Thu 20 Nov and scored on 3 days, the model was"
+        "Nothing to do yet: the new model has 3 of the 7 scored days needed to judge it. Live since Thu 20 Nov and scored on 3 days, the model was"
     )
     days = pd.date_range("2025-11-19", periods=5).as_unit("s")
     by_day = pd.DataFrame({"grain": "day", "day_on": days, "forecaster": "forecast"})
@@ -156,9 +157,9 @@ def test_the_status_says_how_much_better_a_live_model_is_then_its_test():
     unscored = f"Live since Thu 20 Nov, the model is not scored yet. {TEST}"
     assert status_of(CHAMPION) == unscored
     assert status_of(CHAMPION, scores=LIVE.assign(mape=math.nan)) == unscored
-    first = {"models": {"gru": {"mape": 8.1}}}
+    first = {"first_origin": "2025-11-01", "models": {"gru": {"mape": 8.1}}}
     assert status_of((*CHAMPION[:5], first, pd.NaT)).endswith(
-        "yet. In the test before use, it was off by 8.1 %."
+        "yet. In the test before use, on Sun 2 – Fri 21 Nov, it was off by 8.1 %."
     )
 
 

@@ -345,7 +345,7 @@ def test_planners_and_the_forecast_that_they_changed_are_compared():
         {"counted": [3], "override_mape": [0.065], "forecast_mape": [0.332]}
     )
     assert summaries.planners_sentence(overridden) == (
-        "Planners changed 3 depot-days: off by 6.5 %; the forecasts that they changed, by 33.2 %."
+        "Planners changed 3 forecasts: off by 6.5 %; the model's numbers then, by 33.2 %."
     )
     assert summaries.planners_sentence(overridden[:0]) == ""
 
@@ -357,7 +357,7 @@ def test_a_days_error_is_of_the_night_before_alone():
     far = scores[scores["grain"] == "horizon"].assign(horizon=2, mape=0.2)
     several = pd.concat([scores, far], ignore_index=True)
     assert summaries.day_error_sentence(several) == (
-        f"{told[:-1]}; all forecasts of the day: 11.0 %."
+        f"{told[:-1]}; all forecasts of the day, 1 to 2 days ahead: 11.0 %."
     )
     none = scores[scores["grain"] != "horizon"]
     assert summaries.day_error_sentence(none) == ""

@@ -32,7 +32,7 @@ from pipelines.schema.run_metrics import describe, duration
         ),
         pytest.param({"worse_days": 1}, "worse than same day last week for 1 day", id="worse"),
         pytest.param({"worse_days": 2}, "worse than same day last week for 2 days", id="worst"),
-        pytest.param({"has_hours": True}, "orders by the hour", id="hours"),
+        pytest.param({"has_hours": True}, "orders counted by the hour", id="hours"),
         pytest.param({"has_hours": False}, "no orders by the hour", id="no hours"),
         pytest.param({"late_cities": {"Ghent": 2}, "late_depots": 2}, "late: Ghent 2", id="by city"),
         pytest.param({"alarms": ["Too high.", "Too wide."]}, "Too high. Too wide.", id="alarms"),
