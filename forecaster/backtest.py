@@ -161,7 +161,7 @@ def run(
     panel: Panel,
     split: HoldoutSplit,
     forecasters: Mapping[str, Forecaster],
-    panel_at: Callable[[date], Panel] | None = None,
+    panel_at: Callable[[date], Panel],
 ) -> dict[str, BacktestForecasts]:
     """Forecasts from every origin of a holdout, with every forecaster.
 
@@ -169,10 +169,8 @@ def run(
       panel: Panel with the actuals of every target; the forecasters never see them.
       split: From `split_holdout`, on this panel.
       forecasters: Forecasters by name; each is called once per origin.
-      panel_at: Returns the panel as known at an origin, perhaps with fewer depots; by default
-        `panel.as_of`.
+      panel_at: Returns the panel as known at an origin, perhaps with fewer depots.
     """
-    panel_at = panel_at or panel.as_of
     actual = []
     forecasts: dict[str, list[ScoredForecast]] = {name: [] for name in forecasters}
     for origin in split.origins:

@@ -108,8 +108,8 @@ def run_backtest(
 def evaluation_scores(
     panel: Panel,
     evaluation: Artefact,
+    panel_at: PanelAsKnown,
     champion: Artefact | None = None,
-    panel_at: PanelAsKnown | None = None,
     earlier_champion: Artefact | None = None,
     point: PointFor = DEFAULT_POINT,
 ) -> dict[str, Any]:
@@ -117,8 +117,7 @@ def evaluation_scores(
 
     The key `gru` is the evaluation model, as in the JSON of `harbor backtest`. The champion's
     evaluation model and an earlier champion are scored, too, if they were not trained on the
-    holdout and have the same horizon. `panel_at` returns the panel as known at an origin; by default
-    `panel` up to the origin is used.
+    holdout and have the same horizon. `panel_at` returns the panel as known at an origin.
     """
     window = (panel.origin - evaluation.trained_through).days
     # The model is already fitted, so the days before the holdout may be few.

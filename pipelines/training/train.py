@@ -70,8 +70,8 @@ def train(
     scores = evaluation_scores(
         panel,
         result.evaluation,
-        _champion_evaluation(engine, settings),
         panels.at,
+        _champion_evaluation(engine, settings),
         _earlier_champion(engine, settings, result.evaluation.trained_through),
         settings.point,
     )

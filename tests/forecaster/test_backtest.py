@@ -54,7 +54,7 @@ def test_the_forecaster_never_sees_its_targets(panel):
         zero = np.zeros((4, 7))
         return ScoredForecast(zero, zero, zero)
 
-    forecast = backtest.run(panel, split, {"blind": forecaster})["blind"]
+    forecast = backtest.run(panel, split, {"blind": forecaster}, panel.as_of)["blind"]
     assert seen == [(origin, panel.step(origin) + 1) for origin in split.origins]
     first = panel.step(split.origins[0]) + 1
     np.testing.assert_array_equal(
@@ -88,7 +88,9 @@ def test_every_model_is_scored_on_the_days_that_all_forecast(panel):
         return ScoredForecast(point - 1, point, point + 1)
 
     naive = backtest.naive_forecaster("seasonal_naive", 7)
-    forecasts = backtest.run(panel, split, {"oracle": oracle, "naive": naive})
+    forecasts = backtest.run(
+        panel, split, {"oracle": oracle, "naive": naive}, panel.as_of
+    )
     scores = backtest.score(
         forecasts, backtest.mase_scale(panel, split.trained_through)
     )
@@ -102,7 +104,7 @@ def test_every_model_is_scored_on_the_days_that_all_forecast(panel):
 def test_the_json_has_the_shape_scripts_read(panel):
     split = backtest.split_holdout(panel, 30, 7, stride=10)
     naive = backtest.naive_forecaster("seasonal_naive", 7)
-    forecasts = backtest.run(panel, split, {"seasonal_naive": naive})
+    forecasts = backtest.run(panel, split, {"seasonal_naive": naive}, panel.as_of)
     scores = backtest.score(
         forecasts, backtest.mase_scale(panel, split.trained_through)
     )

@@ -37,7 +37,7 @@ def naive_forecast(name: str) -> Peer:
 
     def run(panel: Panel, split: HoldoutSplit) -> Forecasts:
         forecasters = {name: backtest.naive_forecaster(name, split.horizon)}
-        made = backtest.run(panel, split, forecasters)[name]
+        made = backtest.run(panel, split, forecasters, panel.as_of)[name]
         return Forecasts(made.p10_odh, made.point_odh, made.p90_odh)
 
     return run

@@ -141,14 +141,16 @@ def test_a_champion_is_compared_only_on_days_that_it_has_not_seen(panel, judged)
     before = replace(judged, trained_through=unseen_from - timedelta(days=1))
     saw_more = replace(judged, trained_through=unseen_from + timedelta(days=1))
     longer = replace(before, task=replace(before.task, horizon=8))
-    compared = evaluation_scores(panel, judged, before, earlier_champion=before)
+    compared = evaluation_scores(
+        panel, judged, panel.as_of, before, earlier_champion=before
+    )
     compared = compared["models"]
     for champion in ("champion", "earlier_champion"):
         assert compared[champion]["mape"] == compared["gru"]["mape"]
     for other in (saw_more, longer, None):
-        models = evaluation_scores(panel, judged, other, earlier_champion=other)[
-            "models"
-        ]
+        models = evaluation_scores(
+            panel, judged, panel.as_of, other, earlier_champion=other
+        )["models"]
         assert not {"champion", "earlier_champion"} & set(models)
 
 
@@ -160,7 +162,7 @@ def test_a_model_of_the_shortest_history_is_evaluated(n_days, horizon):
     recipe = fit_to_history(panel, Recipe(TaskConfig(horizon=horizon)))
     before = panel.origin - timedelta(days=recipe.train.validation_days)
     model = make_artefact(panel.as_of(before), horizon)
-    models = evaluation_scores(panel, model)["models"]
+    models = evaluation_scores(panel, model, panel.as_of)["models"]
     assert all(score["mape"] > 0 for score in models.values())
 
 
@@ -171,8 +173,8 @@ def test_evaluation_forecasts_see_the_data_as_known_then(panel, judged):
         then = panel.as_of(origin)
         return replace(then, demand_dt=2 * then.demand_dt)
 
-    models = evaluation_scores(panel, judged, panel_at=known)["models"]
-    unchanged = evaluation_scores(panel, judged)["models"]
+    models = evaluation_scores(panel, judged, known)["models"]
+    unchanged = evaluation_scores(panel, judged, panel.as_of)["models"]
     for name in ("gru", "seasonal_naive"):
         assert models[name]["bias"] > 80
         assert abs(unchanged[name]["bias"]) < 20
@@ -180,10 +182,12 @@ def test_evaluation_forecasts_see_the_data_as_known_then(panel, judged):
 
 def test_the_scores_are_those_of_the_point(panel, judged):
     by_point = [
-        evaluation_scores(panel, judged, judged, point=point)["models"]
+        evaluation_scores(panel, judged, panel.as_of, judged, point=point)["models"]
         for point in ("median", "balanced", "mape")
     ]
-    assert by_point[1] == evaluation_scores(panel, judged, judged)["models"]
+    assert (
+        by_point[1] == evaluation_scores(panel, judged, panel.as_of, judged)["models"]
+    )
     for name in ("gru", "champion"):
         median, balanced, mape = (models[name]["bias"] for models in by_point)
         assert mape < balanced < median
@@ -202,7 +206,7 @@ def test_the_bands_of_a_young_fleet_are_renewed_although_its_point_is_the_same()
     old, new = calibrated_at(panel, 42), calibrated_at(panel, 230)
     assert not len(old.paths.error_och)
     assert len(new.paths.error_och)
-    scores = evaluation_scores(panel, new, champion=old)
+    scores = evaluation_scores(panel, new, panel.as_of, champion=old)
     scores["network_share"] = new.network_share
     assert decide("new", scores, is_only=False).promoted
 
