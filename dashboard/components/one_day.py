@@ -111,6 +111,5 @@ def show_misses(
     links = {key: display_tables.why_links(first, since)}
     if scope.live and "Day" in table and not scope.depot:
         links["Day"] = display_tables.day_links(first, scope.city)
-    hidden = [html_tables.ERROR] * (html_tables.ERROR_SHARE in shown)
-    widgets.small_table(shown, name, hidden_on_phones=hidden, links=links)
+    widgets.small_table(shown, name, [html_tables.ERROR_SHARE], links=links)
     return table

@@ -14,7 +14,7 @@ from dashboard.text import formatting
 
 ERROR, ERROR_SHARE = "Error", "Error %"
 """Columns of forecast less actual, as signed whole numbers and as percentages."""
-SIGNED_PERCENTAGES = {"Bias": 1, ERROR_SHARE: 0, "Live: Difference": 0}
+SIGNED_PERCENTAGES = {"Bias": 1, ERROR_SHARE: 0, "Live: vs last week": 0}
 """Columns of signed percentages, and their number of decimals."""
 OUTSIDE = "Outside its band"
 """A column of 'yes' and '' that pages show as a mark on the numbers of the column 'Actual'."""

@@ -46,7 +46,10 @@ def status(
     own, naive = summaries.errors(of_model)
     verdict = "Nothing to do." * bool(own < naive)
     if 0 < (n_days := of_model["n_days"].max()) < summaries.WEEK_DAYS:
-        verdict = f"Nothing to do yet: the new model has {n_days:.0f} of the 7 scored days needed to judge it."
+        newest_on = scores["day_on"].where(scores["grain"].eq("day")).max()
+        until = formatting.day(newest_on + (8 - n_days) * formatting.A_DAY)
+        so_far = f"7 days of the new model are scored ({n_days:.0f} so far)"
+        verdict = f"Nothing to do until {until}, when {so_far}."
     test = _test_sentence(champion)
     return " ".join(filter(None, [verdict, live, test, outcome]))
 
@@ -106,6 +109,7 @@ def all_models(
         .reindex(models["version"])[["mape", "n_days"]].reset_index(drop=True)
         for name in ("forecast", "seasonal naive")
     )  # fmt: skip
+    change = 100 * (live["mape"] / naive["mape"] - 1)
     went_live = pd.to_datetime(models["promoted_at"], utc=True)
     table = pd.DataFrame(
         {
@@ -116,7 +120,7 @@ def all_models(
             "Test: Model before": champion,
             "Live: Off by": 100 * live["mape"],
             "Live: Same day last week": 100 * naive["mape"],
-            "Live: Difference": 100 * (live["mape"] / naive["mape"] - 1),
+            "Live: vs last week": change.where(live["n_days"] >= summaries.WEEK_DAYS),
             "Live: Days scored": live["n_days"].astype("Int64"),
             "Version": models["version"].to_list(),
         }

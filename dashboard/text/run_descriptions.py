@@ -181,16 +181,18 @@ def _nights(runs: pd.DataFrame) -> pd.DataFrame:
     return runs[runs["parent_id"].isna() & (runs["step"] == "nightly")]
 
 
-def labels(runs: pd.DataFrame) -> dict[str, str]:
-    """Select-box labels by run id, leaving out steps; nightly runs first."""
+def labels(runs: pd.DataFrame, zone: ZoneInfo) -> dict[str, str]:
+    """Select-box labels by run id, leaving out steps; nightly runs first. Times in `zone`."""
     parents = runs[runs["parent_id"].isna()].sort_values(
         "step", key=lambda steps: steps != "nightly", kind="stable"
     )
-    return {
-        str(row["run_id"]): f"{_step(row)} · {_origin(row)} · run {row['run_id']}"
-        + (" · failed" if row["state"] == "failed" else "")
-        for row in parents.to_dict("records")
-    }
+    told = {}
+    for row in parents.to_dict("records"):
+        began = formatting.timestamp(row["started_at"], zone)
+        on = began if pd.isna(row["origin_on"]) else _origin(row)
+        failed = " · failed" * (row["state"] == "failed")
+        told[f"{row['run_id']}"] = f"{_step(row)} · {on} · run {row['run_id']}{failed}"
+    return told
 
 
 def _table(

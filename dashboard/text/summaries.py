@@ -279,15 +279,14 @@ def outside_sentence(scored: pd.DataFrame) -> str:
 
 
 def planners_sentence(overridden: pd.DataFrame) -> str:
-    """'Planners changed 3 forecasts: off by …' from `queries.override_accuracy`; '' if it is empty."""
+    """'Planners changed 3 forecasts and were off by …' from `queries.override_accuracy`; '' if it is empty."""
     if overridden.empty:
         return ""
     every = overridden.iloc[0]
     days = formatting.count(int(every["counted"]), "forecast")
     own, model = map(formatting.percent, every[["override_mape", "forecast_mape"]])
-    return (
-        f"Planners changed {days}: off by {own}; the model's numbers then, by {model}."
-    )
+    told = f"Planners changed {days} and were off by {own}"
+    return f"{told}; the numbers that they changed, by {model}."
 
 
 def _of_depots(counted: pd.DataFrame, scored: pd.DataFrame) -> str:

@@ -11,7 +11,7 @@ from dashboard.components import (
     score_filter,
     widgets,
 )
-from dashboard.tables import display_tables, html_tables
+from dashboard.tables import display_tables
 from dashboard.text import formatting, summaries
 
 WEEKS = "Newest day and weeks"
@@ -83,11 +83,10 @@ misses = queries.largest_errors(scope, freshness)
 with by_week:
     st.header(WEEKS)
     widgets.small_table(weeks.drop(columns="Forecasts"), WEEKS)
-    ahead = f"1 to {scores['horizon'].max():.0f} days ahead"
-    last = "; the newest day's sentence takes the last one" * bool(day_sentence)
+    above = "; the sentence above takes only the last one" * bool(day_sentence)
     st.caption(
-        f"All forecasts of a day count, {ahead}{last}. Bias: + is too high. Bold on grey: bias "
-        "beyond 8 %, less than half in the band."
+        f"Means of a day's forecasts, 1 to {scores['horizon'].max():.0f} days ahead{above}. Bias: + is "
+        "too high. Bold on grey: bias beyond 8 %, less than half in the band."
     )
     if len(scored_days) > 1:
         other = ("Live", "live forecasts"), ("Hindcast", "forecasts made afterwards")
@@ -95,6 +94,10 @@ with by_week:
         address = formatting.link("accuracy", **chosen | {"scores": kind})
         span = formatting.day_range(*scored_days[not live])
         widgets.note(f"{name}, {span}", address, "Scored separately: ")
+    if depots is not None and not scope.city:
+        st.header("By city")
+        by_city = display_tables.accuracy(scores, "city", "City")
+        widgets.small_table(by_city.drop(columns="Forecasts"), "By city")
     if depots is not None:
         st.header("Depots furthest off")
         worst = depots[: one_day.MAX_WORST]
@@ -120,21 +123,15 @@ sheets = {"Single days": ("Forecast and actual orders, furthest off first", tabl
 sheets[WEEKS] = "Accuracy of the newest day, then by week", weeks
 
 if depots is not None:
-    with st.expander("By depot" if scope.city else "By city and depot"):
-        if not scope.city:
-            by_city = display_tables.accuracy(scores, "city", "City")
-            widgets.small_table(by_city, "By city", hidden_on_phones=["Forecasts"])
+    sheets["Depots"] = "Accuracy by depot", display_tables.depot_accuracy(depots)
+if depots is not None and len(depots) > one_day.MAX_WORST:
+    with st.expander(f"All {len(depots):,} depots"):
         first = depots.head(one_day.MAX_DEPOTS)
         widgets.cut_notice(len(depots), one_day.MAX_DEPOTS)
-        widgets.small_table(
-            display_tables.depot_accuracy(first).drop(
-                columns=["City"] * bool(scope.city)
-            ),
-            "By depot",
-            hidden_on_phones=("City", html_tables.IN_BAND, "Forecasts"),
-            links={"Depot": display_tables.depot_links(first, chosen)},
-        )
-    sheets["Depots"] = "Accuracy by depot", display_tables.depot_accuracy(depots)
+        links = {"Depot": display_tables.depot_links(first, chosen)}
+        hidden = "City", "In the 80 % band", "Forecasts"
+        every = display_tables.depot_accuracy(first)
+        widgets.small_table(every, "By depot", hidden, links)
 page_head.save_as_excel("accuracy", lambda: sheets, freshness)
 
 with st.expander("Days ahead, bands and all measures"):

@@ -27,8 +27,8 @@ widgets.small_table(table.head(NEWEST), "Newest models", hidden_on_phones=hidden
 sheets = {"Models": ("Errors of each model, and what became of it", table)}
 page_head.save_as_excel("models", lambda: sheets, freshness)
 st.caption(
-    "Test, before use: a copy trained without the newest days, and the model before, both forecast "
-    "those days. Live: its forecasts of the last 26 weeks, also of days after the next model went "
-    "live. Models differ in their days, so compare their differences from the same day last week. "
-    "Off by: the mean error of a depot's day (MAPE)."
+    "Test: before use, a copy trained without the newest weeks, and the model before, both forecast "
+    "those weeks. Live: its forecasts of the last 26 weeks, also of days after the next model went "
+    "live. Models differ in their days, so compare each with the same day last week (vs last week, from "
+    "7 scored days on). Off by: the mean error of a depot's day (MAPE)."
 )

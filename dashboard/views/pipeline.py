@@ -34,7 +34,8 @@ if points:
     st.markdown(f"To do:\n{widgets.bullets(sentences)}")
 elif night:
     trouble = run_descriptions.last_trouble(nights)
-    told = formatting.format_dates(f"{night} {trouble}".strip(), zone)
+    came = f"Newest file: {loaded['Loaded'].iloc[0]}." if len(loaded) else ""
+    told = formatting.format_dates(f"{night} {came} {trouble}".strip(), zone)
     widgets.answer(f"Nothing to do. {told}")
 
 if n_missing:
@@ -86,7 +87,7 @@ sheets = {
 }
 page_head.save_as_excel("pipeline", lambda: sheets, freshness)
 below = st.container(key="steps")
-labels = run_descriptions.labels(runs)
+labels = run_descriptions.labels(runs, zone)
 if labels:
     with below:
         st.header("Steps of a run")
@@ -97,7 +98,6 @@ if labels:
 if loaded.empty:
     widgets.empty_state("No files yet. Load one with `harbor ingest PATH`.")
 else:
-    newest = f"The newest {formatting.count(len(loaded), 'file')}"
-    with below.expander(f"{newest}, the last one loaded {loaded['Loaded'].iloc[0]}"):
+    with below.expander(f"The newest {formatting.count(len(loaded), 'file')}"):
         hidden = ("Kind", "Ignored columns")
         widgets.small_table(loaded, "Loaded files", hidden_on_phones=hidden)

@@ -69,13 +69,14 @@ def describe(metrics: Mapping[str, Any], with_details: bool = False) -> str:
         redundant |= {"late_depots"}
     if not metrics.get("worse_days"):
         redundant |= {"worse_days"}
-    told = ", ".join(
+    every = (
         _metric(name, value)
         for name, value in metrics.items()
         if value is not None and name not in COLUMNS | redundant
         if value or name not in SAID_IF_ANY
         if with_details or not (name in DETAILS or name.endswith(MEASUREMENT_SUFFIXES))
     )
+    told = ", ".join(filter(None, every))
     if not any(sentences):
         return told
     return " ".join(filter(None, [f"{told.rstrip('.')}." if told else "", *sentences]))
@@ -89,9 +90,8 @@ def _metric(name: str, value: Any) -> str:
         case bool() if name == "promoted":
             text = "new champion" if value else "not promoted"
         case int() if name == "worse_days":
-            text = (
-                f"worse than same day last week for {value:,} day{'s' * (value != 1)}"
-            )
+            days = "day" if value == 1 else f"{value:,} days"
+            text = f"worse than that on the newest {days}"
         case bool():
             text = label if value else f"not {label}"
         case int() if name.endswith("_bytes"):

@@ -163,10 +163,10 @@ def test_an_alarm_names_the_naive_forecast_as_pages_do():
 
 def test_runs_are_offered_nights_first_and_newest_first():
     older = (3, *NIGHT[1:])
-    labels = run_descriptions.labels(runs(LOAD, NIGHT, STEP, older))
+    labels = run_descriptions.labels(runs(LOAD, NIGHT, STEP, older), ZONE)
     assert list(labels) == ["7", "3", "9"]
     assert labels["7"] == "Nightly · Thu 20 Nov · run 7"
-    assert labels["9"] == "Ingest · – · run 9 · failed"
+    assert labels["9"] == "Ingest · Fri 21 Nov, 04:30 · run 9 · failed"
 
 
 def test_a_night_and_a_step_with_nothing_to_tell_say_nothing():

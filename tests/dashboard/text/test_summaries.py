@@ -345,7 +345,7 @@ def test_planners_and_the_forecast_that_they_changed_are_compared():
         {"counted": [3], "override_mape": [0.065], "forecast_mape": [0.332]}
     )
     assert summaries.planners_sentence(overridden) == (
-        "Planners changed 3 forecasts: off by 6.5 %; the model's numbers then, by 33.2 %."
+        "Planners changed 3 forecasts and were off by 6.5 %; the numbers that they changed, by 33.2 %."
     )
     assert summaries.planners_sentence(overridden[:0]) == ""
 
