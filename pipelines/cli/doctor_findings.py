@@ -253,7 +253,9 @@ def signal_findings(signals: list[SignalSummary]) -> list[Finding]:
         if each.missing
     ]
     if not lacking:
-        return [Finding("signals", True, "have a value for each of the days ahead")]
+        return [
+            Finding("signals", True, "lack no day ahead where they had values lately")
+        ]
     message = (
         f"values missing in the days ahead: {shortened_list(lacking)}; they "
         "are not guessed. If they are known, load them with 'harbor ingest'"

@@ -28,7 +28,7 @@ def explain(
     Level: a usual day of a week without effects. Network: the part used of its correction. Effects
     multiply, so each percentage is of the sum of the parts above it.
 
-    Example: `harbor explain GNT 2026-03-31`
+    Example: `harbor explain GNT 2026-07-26`
     """
     from pipelines.forecasting.explanation import explain_shown
 

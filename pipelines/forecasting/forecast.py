@@ -151,8 +151,8 @@ def _show_again(run: Run, origin: date, now: datetime, zone: ZoneInfo) -> str:
         publications.lock(connection)
         if models.champion(connection) is None:
             raise NoModelError(
-                "No champion has been promoted. Train one with 'harbor train', then "
-                "'harbor models promote VERSION'."
+                "No champion has been promoted. Train one with 'harbor train', or promote one "
+                "with 'harbor models promote VERSION'."
             )
         stored = publications.last_of_origin(connection, origin)
         live = is_live(origin, demand_store.last_day(connection), now, zone)

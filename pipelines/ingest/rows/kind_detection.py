@@ -151,9 +151,10 @@ def _no_kind_message(header: Sequence[str], options: FileOptions, name: str) -> 
     if options.kind or (len(closest) == 1 and least == 1):
         return _missing_columns_message(header, options, name, lacks)
     schemas = [SCHEMAS[kind] for kind in missing]
+    told = [f"{kind}: {_column_options(missing[kind])}" for kind in closest[:2]]
     return (
         f"{name} is not of a known kind (found: {_names_in(header)}). {_required_columns(schemas)} "
-        f"Rename its columns or say which they are, as in {_column_options(lacks)}."
+        f"Rename its columns or say which they are. For {'; for '.join(told)}."
     )
 
 

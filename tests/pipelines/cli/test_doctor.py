@@ -37,7 +37,7 @@ def summary(signal, missing=0):
 @pytest.mark.parametrize(
     ("signals", "message"),
     [
-        ([summary("rain")], "have a value for each of the days ahead"),
+        ([summary("rain")], "lack no day ahead where they had values lately"),
         (
             [summary("rain"), summary("booked", 1_200)],
             "in the days ahead: booked (1,200, from 2026-03-10); they are not guessed",
