@@ -106,6 +106,20 @@ def loaded_file(
     return connection.execute(statement).one_or_none()
 
 
+def overtaken_files(connection: sa.Connection, kind: str) -> set[int]:
+    """Ids of loaded files of a kind whose rows later files replaced, or may have replaced."""
+    overtaken = sa.select(superseded_rows.c.file_id).distinct()
+    if kind not in ("orders", "daily"):  # their replaced rows are not kept
+        has_changed = sa.and_(
+            files.c.kind == kind, files.c.accepted > 0, files.c.withdrawn_at.is_(None)
+        )
+        newest = sa.select(sa.func.max(files.c.file_id)).where(has_changed)
+        overtaken = sa.select(files.c.file_id).where(
+            files.c.kind == kind, files.c.file_id < newest.scalar_subquery()
+        )
+    return set(connection.scalars(overtaken))
+
+
 def add_file(connection: sa.Connection, row: Mapping[str, object]) -> int:
     """Inserts a row into `files`, and returns its id."""
     statement = sa.insert(files).values(row).returning(files.c.file_id)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import date
+from functools import cached_property
 from typing import Any
 
 import sqlalchemy as sa
@@ -69,6 +70,11 @@ class FileGroup:
     frozen_before: date | None
     depot_ids: set[str]
     counts: dict[int, Counts] = field(default_factory=dict)
+
+    @cached_property
+    def overtaken(self) -> set[int]:
+        """Files loaded before whose rows later files replaced."""
+        return ingest.overtaken_files(self.connection, self.schema.name)
 
     @classmethod
     def begin(cls, connection: sa.Connection, schema: FileSchema) -> "FileGroup":
@@ -163,9 +169,22 @@ class FileLoad:
         counts = Counts(n_complete, n_unchanged, before.rejected)
         path, kind = self.source.display_path, self.group.schema.name
         if not n_complete:
-            return FileReport(path, kind, "unchanged", counts)
+            notes = tuple(self._overtaken_notes(loaded))
+            return FileReport(path, kind, "unchanged", counts, notes)
         self.group.counts[loaded.file_id] = before
         return FileReport(path, kind, "loaded", counts)
+
+    def _overtaken_notes(self, loaded: sa.Row[Any]) -> Iterator[str]:
+        """Yields a note if later files replaced rows of this one, which stay replaced."""
+        if loaded.file_id not in self.group.overtaken:
+            return
+        again = "change a byte of it, as by an empty line at its end"
+        if self.group.schema in (ORDERS, DAILY, SIGNALS):
+            again = f"withdraw it with 'harbor files withdraw {loaded.file_id}'"
+        yield (
+            "It was loaded before, and what later files replaced stays replaced. To make it the newest "
+            f"file, {again}, and load it once more."
+        )
 
     def _load_rows(self) -> FileReport:
         """Copies every chunk into the staging table, and merges the rows into their table."""

@@ -229,3 +229,53 @@ def test_the_command_lists_withdraws_and_counts_again(harbor, clean_engine, tmp_
     of_b = harbor("files", "list", "--limit", "1", "--file", "b.csv")
     assert "show more" not in of_b.stderr
     assert harbor("files", "withdraw", str(file_id)).returncode == 3
+
+
+@pytest.mark.parametrize(
+    ("head", "before", "after", "shown"),
+    [
+        (DAILY, "A,2024-01-01,40\n", "A,2024-01-01,50\n", "orders from daily_counts"),
+        (
+            ORDERS,
+            "1,A,2024-01-01T10:00\n",
+            "1,A,2024-01-01T11:00\n",
+            "ordered_local from orders",
+        ),
+        (
+            "signal,city,date,value\n",
+            "rain,X,2024-01-01,3\n",
+            "rain,X,2024-01-01,5\n",
+            "value from signal_versions where superseded_at is null",
+        ),
+        (
+            "depot_id,name,city,timezone,country,subdivision\n",
+            "A,A,X,UTC,BE,\n",
+            "A,A,X,Asia/Tokyo,BE,\n",
+            "timezone from depots",
+        ),
+    ],
+    ids=["daily", "orders", "signals", "depots"],
+)
+def test_a_file_that_a_later_one_replaced_says_how_it_becomes_the_newest(
+    clean_engine, tmp_path, head, before, after, shown
+):
+    load_one(clean_engine, write(tmp_path / "d.csv", DESCRIBED))
+    first = write(tmp_path / "first.csv", head + before + "\n")
+    load_one(clean_engine, first)
+    wanted = query(clean_engine, f"select {shown}")
+    assert not load_one(clean_engine, first).notes, "it is the newest"
+    load_one(clean_engine, write(tmp_path / "second.csv", head + after))
+    assert query(clean_engine, f"select {shown}") != wanted
+    again = load_one(clean_engine, first)
+    assert again.state == "unchanged"
+    [note] = again.notes
+    assert "what later files replaced stays replaced" in note
+    if shown.endswith("depots"):
+        assert "change a byte" in note
+        write(first, head + before + "\n\n")
+    else:
+        file_id = file_id_of(clean_engine, "first.csv")
+        assert f"'harbor files withdraw {file_id}'" in note
+        withdraw(clean_engine, [file_id])
+    load_one(clean_engine, first)
+    assert query(clean_engine, f"select {shown}") == wanted
