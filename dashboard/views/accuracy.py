@@ -93,7 +93,7 @@ with by_week:
         kind, name = other[live]
         address = formatting.link("accuracy", **chosen | {"scores": kind})
         span = formatting.day_range(*scored_days[not live])
-        widgets.note(f"{name}, {span}", address, "Scored separately: ")
+        widgets.note(f"Scored separately: {name}, {span}", address)
     if depots is not None and not scope.city:
         st.header("By city")
         by_city = display_tables.accuracy(scores, "city", "City")

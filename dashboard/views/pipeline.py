@@ -86,18 +86,16 @@ sheets = {
     "Refused files": ("Nothing of these was loaded", refused),
 }
 page_head.save_as_excel("pipeline", lambda: sheets, freshness)
-below = st.container(key="steps")
 labels = run_descriptions.labels(runs, zone)
-if labels:
-    with below:
+with st.container(key="steps"):
+    if labels:
         st.header("Steps of a run")
         chosen = widgets.choose_from_url("Run", "run", labels, next(iter(labels)))
         steps = run_descriptions.steps(runs, int(chosen), zone)
         widgets.small_table(steps, "Run steps", hidden_on_phones=TIMES)
-
-if loaded.empty:
-    widgets.empty_state("No files yet. Load one with `harbor ingest PATH`.")
-else:
-    with below.expander(f"The newest {formatting.count(len(loaded), 'file')}"):
-        hidden = ("Kind", "Ignored columns")
-        widgets.small_table(loaded, "Loaded files", hidden_on_phones=hidden)
+    if loaded.empty:
+        widgets.empty_state("No files yet. Load one with `harbor ingest PATH`.")
+    else:
+        with st.expander(f"The newest {formatting.count(len(loaded), 'file')}"):
+            hidden = ("Kind", "Ignored columns")
+            widgets.small_table(loaded, "Loaded files", hidden_on_phones=hidden)
